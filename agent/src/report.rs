@@ -59,6 +59,13 @@ pub fn raw(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
+/// Ends a line that [`raw`] has left open.
+pub fn end_line() {
+    if LINE_OPEN.load(Ordering::Relaxed) {
+        raw("\n");
+    }
+}
+
 fn line(text: &str) {
     let start = if LINE_OPEN.load(Ordering::Relaxed) {
         "\n"

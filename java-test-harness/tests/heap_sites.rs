@@ -204,6 +204,23 @@ fn live_objects_are_those_of_the_vm() {
 }
 
 #[test]
+fn threads_that_go_on_allocating_do_not_hold_up_the_end() {
+    each_jdk(|jdk| {
+        for format in ["a", "b"] {
+            let outcome = Run::new(jdk)
+                .jvm_arg("-Xmx600m")
+                .agent(&format!("heap=all,depth=200,format={format},file=profile"))
+                .class("BusyExit")
+                .run()
+                .expect_status(7);
+            assert_eq!(outcome.stdout, "exit\n");
+            let file = std::fs::metadata(outcome.path("profile"));
+            assert!(file.is_ok_and(|it| it.len() > 0), "format={format}");
+        }
+    });
+}
+
+#[test]
 fn a_site_whose_objects_are_all_dead_is_shown_by_what_it_has_allocated() {
     each_jdk(|jdk| {
         let run = Run::new(jdk).agent("heap=sites").class("Garbage");

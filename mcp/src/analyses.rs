@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use hprof_platform::jobs::{Progress, start_worker};
+use hprof_platform::temporary_folder;
 use hprof_platform::views::opened::Files;
 use serde::Deserialize;
 use tempfile::TempDir;
@@ -248,7 +249,7 @@ impl Drop for Waiting<'_> {
 
 impl Maker {
     fn start(&self, key: String, found: Found) -> io::Result<Job> {
-        let folder = tempfile::Builder::new().prefix("hprof-rs-mcp-").tempdir()?;
+        let folder = temporary_folder("hprof-rs-mcp-")?;
         let link = Arc::new(Link { found, folder });
         // An index is found by the name of its dump, which must not change with a descriptor's number.
         symlink(link.found.link(), link.path())?;

@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use hprof_platform::temporary_folder;
 use tempfile::TempDir;
 
 /// The most bytes of all analyses together.
@@ -37,7 +38,7 @@ impl Cache {
                 _temporary: None,
             });
         }
-        let temporary = tempfile::Builder::new().prefix("hprof-rs-mcp-").tempdir()?;
+        let temporary = temporary_folder("hprof-rs-mcp-")?;
         Ok(Self {
             folder: temporary.path().to_owned(),
             _temporary: Some(temporary),

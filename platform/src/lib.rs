@@ -25,6 +25,7 @@ pub mod rules;
 mod server;
 pub mod state;
 pub mod store;
+mod temporary;
 mod time;
 mod tls;
 pub mod views;
@@ -32,6 +33,7 @@ pub mod views;
 pub use config::{Config, DATABASE_VARIABLE, Fleet, Retention};
 pub use problem::Problem;
 pub use server::{Server, StartError, make_folder, open_catalogue};
+pub use temporary::temporary_folder;
 pub use time::Millis;
 
 impl From<catalogue::CatalogueError> for Problem {

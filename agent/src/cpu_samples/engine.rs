@@ -88,8 +88,13 @@ pub fn choose(jvmti: &Jvmti, settings: &Settings) -> Result<Engine, String> {
             Ok(Engine::Signal(engine, installed))
         }
         Err(error) if settings.engine == options::Engine::Auto && settings.signal.is_none() => {
+            let mode = if settings.samples_wall() {
+                "cpu=wall"
+            } else {
+                "cpu=samples"
+            };
             report::note(&format!(
-                "{error}: cpu=samples uses the safepoint engine, which is biased"
+                "{error}: {mode} uses the safepoint engine, which is biased"
             ));
             Ok(Engine::Safepoint)
         }

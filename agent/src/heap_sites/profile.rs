@@ -144,7 +144,8 @@ impl SitesProfile {
             collected
         };
         let epoch = self.sites.collections.load(Ordering::Relaxed);
-        while self.sweep(jni) {}
+        // The dead are not deleted first: threads that allocate fast would bring new ones for ever, and hold the
+        // VM's lock for references against this one.
         let found = self.sites.count_objects(jni).unwrap_or_else(|error| {
             report::error(&format!(
                 "cannot count the objects of the VM's start that are left ({error})"

@@ -141,8 +141,12 @@ impl Recorder for SitesRecorder {
         }
     }
 
-    fn dump(&mut self, cx: &mut Context<'_>, _is_last: bool) -> Result<(), Incomplete> {
+    fn dump(&mut self, cx: &mut Context<'_>, is_last: bool) -> Result<(), Incomplete> {
         cx.announce(" allocation sites ...");
+        if is_last {
+            // Daemon threads go on, and compete for the VM's locks with what follows.
+            let _ = self.sites.set_recording(false);
+        }
         let request = SiteRequest {
             order: SiteOrder::LiveBytes,
             incremental: false,

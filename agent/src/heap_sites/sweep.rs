@@ -71,8 +71,9 @@ impl Sweeper {
     /// Deletes some references to dead objects. `epoch` is the number of
     /// collections so far.
     pub(super) fn step(&mut self, jni: &Jni, epoch: usize) -> Swept {
-        while let Ok(segment) = self.receiver.try_recv() {
-            self.add(&segment);
+        // Threads may fill segments as fast as this takes them.
+        for segment in self.receiver.try_iter().take(self.receiver.len()) {
+            self.young.push_back(Young::new(&segment, &mut self.buffer));
         }
         let mut swept = Swept::default();
         let mut visited = 0;
@@ -127,16 +128,8 @@ impl Sweeper {
     /// Adds segments that were taken out of the channel elsewhere.
     pub(super) fn add_young(&mut self, segments: Vec<Arc<Segment>>) {
         for segment in &segments {
-            self.add(segment);
+            self.young.push_back(Young::new(segment, &mut self.buffer));
         }
-    }
-
-    fn add(&mut self, segment: &Segment) {
-        self.young.push_back(Young {
-            number: segment.number(),
-            epoch: segment.epoch(),
-            objects: Run::new(segment.objects(), &mut self.buffer),
-        });
     }
 
     /// Calls `visit` with each followed object, dead ones included. `open` are the segments that threads were
@@ -206,6 +199,16 @@ impl Sweeper {
         level.open.push(object);
         if level.open.len() >= CHUNK {
             level.close(&mut self.buffer);
+        }
+    }
+}
+
+impl Young {
+    fn new(segment: &Segment, buffer: &mut Vec<u8>) -> Self {
+        Self {
+            number: segment.number(),
+            epoch: segment.epoch(),
+            objects: Run::new(segment.objects(), buffer),
         }
     }
 }

@@ -298,7 +298,7 @@ impl Output {
             Some(Sink::File(file)) if !file.is_regular() => file.path().display().to_string(),
             Some(Sink::File(file)) => absolute(file.path()).display().to_string(),
             Some(Sink::Net(net)) => net.endpoint().to_string(),
-            None => "nowhere, writing has failed".to_owned(),
+            None => "an output that could not be written".to_owned(),
         }
     }
 

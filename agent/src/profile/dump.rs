@@ -26,7 +26,9 @@ pub(super) fn dump(
     is_last: bool,
 ) -> Dumped {
     let (is_written, is_whole) = loop {
-        cx.announce("Dumping");
+        if recorders.of(modes).next().is_some() {
+            cx.announce("Dumping");
+        }
         cx.output.begin_dump();
         let parts = recorders.of(modes).map(|it| it.dump(cx, is_last));
         let (mut has_any, mut has_all, mut has_none) = (false, true, true);
@@ -51,8 +53,10 @@ pub(super) fn dump(
             DumpEnd::Again => {}
         }
     };
-    if is_whole && cx.run.settings.verbose {
+    if is_whole && cx.run.settings.verbose && recorders.of(modes).next().is_some() {
         report::raw(" done.\n");
+    } else {
+        report::end_line();
     }
     recorders
         .of(modes)

@@ -147,6 +147,9 @@ fn rustix_pid(pid: Pid) -> Option<rustix::process::Pid> {
 }
 
 fn not_a_jvm(pid: Pid) -> Refusal {
+    if pid.status().is_ok_and(|status| status.is_zombie) {
+        return Refusal::Ended(pid);
+    }
     let words = pid.command_line().unwrap_or_default();
     let command = match words.first() {
         Some(word) => printable(word),

@@ -9,6 +9,7 @@ use std::{env, io};
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory};
+use hprof_platform::temporary_folder;
 use tempfile::TempDir;
 
 use crate::agent_library;
@@ -86,7 +87,7 @@ impl Run {
         let mut this = self;
         let mut socket = None;
         if this.listen && this.agent != "help" {
-            let folder = tempfile::Builder::new().prefix("hprof-rs-").tempdir()?;
+            let folder = temporary_folder("hprof-rs-")?;
             let path = folder.path().join("net");
             let separator = if this.agent.is_empty() { "" } else { "," };
             this.agent = format!("{}{separator}net=unix:{}", this.agent, path.display());

@@ -73,10 +73,7 @@ impl Machine for LocalMachine {
         loaded.map(drop).map_err(|refusal| match refusal {
             Refusal::AgentRefused { .. } => Refused::new(
                 RefusedKind::Refused,
-                format!(
-                    "{refusal}. Allocations and locks can be recorded once in the life of a JVM; \
-                     restart the program to record them again"
-                ),
+                format!("{refusal}. {}", likely_reason(pid, options)),
             ),
             refusal => refused(&refusal),
         })
@@ -116,6 +113,20 @@ impl Machine for LocalMachine {
         written.map_err(|error| Refused::new(RefusedKind::Refused, format!("{error:#}")))?;
         Ok(bytes)
     }
+}
+
+/// Why an agent probably did not start with these options.
+fn likely_reason(pid: Pid, options: &str) -> String {
+    let happens_once = ["heap=sites", "heap=all", "monitor=y"];
+    if options.split(',').any(|it| happens_once.contains(&it)) {
+        return "Allocations and locks can be recorded once in the life of a JVM; restart the program to record \
+                them again"
+            .to_owned();
+    }
+    format!(
+        "Another command may have started it at the same moment: `hprof-rs control {} status` shows what it does",
+        pid.0
+    )
 }
 
 fn target(pid: Pid) -> Result<Target, Refusal> {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use hprof_platform::store::Bucket;
+use hprof_platform::temporary_folder;
 use hprof_tables::schema::TABLES;
 use hprof_tables::{Exported, Folder, Labels};
 use tempfile::TempDir;
@@ -38,7 +39,7 @@ impl Place {
             .map_err(|error| {
                 anyhow::Error::msg(error.to_string().replace("--store", "--parquet"))
             })?;
-        let waiting = tempfile::tempdir().context("cannot make a folder for the tables")?;
+        let waiting = temporary_folder("hprof-rs-tables-")?;
         Ok(Self {
             folder: Folder::new(waiting.path())?,
             bucket: Some((bucket, waiting)),

@@ -16,6 +16,7 @@ use hprof_platform::events::Events;
 use hprof_platform::live::{
     JvmId, Live as Recordings, Machine, Mode, Pid, Recording, Refused, check_options,
 };
+use hprof_platform::temporary_folder;
 use hprof_platform::views::profile::ProfileQuery;
 use hprof_stacks::by_method;
 
@@ -110,7 +111,7 @@ impl Live {
         modes.extend(self.alloc.then_some(Mode::Alloc));
         modes.extend(self.lock.then_some(Mode::Lock));
         // For its user alone.
-        let folder = tempfile::Builder::new().prefix("hprof-rs-").tempdir()?;
+        let folder = temporary_folder("hprof-rs-")?;
         let events = Arc::new(Events::default());
         let live = Recordings::new(Arc::new(LocalMachine), None, folder.path(), events);
         let id = JvmId::Process(pid);

@@ -16,6 +16,7 @@ use hprof_analysis::contents::Contents;
 use hprof_analysis::stacks::{Measure, Weights};
 use hprof_platform::events::Events;
 use hprof_platform::live::{JvmFacts, JvmId, Live, Mode, Pid, Recording};
+use hprof_platform::temporary_folder;
 use jiff::{SignedDuration, Timestamp};
 use rustix::process::{Signal, kill_process};
 
@@ -54,7 +55,7 @@ impl<'a> Session<'a> {
     /// Nothing is recorded yet. Ends when `stop` is set.
     pub fn new(record: &'a Record, stop: Arc<AtomicBool>) -> anyhow::Result<Self> {
         // For its user alone.
-        let folder = tempfile::Builder::new().prefix("hprof-rs-").tempdir()?;
+        let folder = temporary_folder("hprof-rs-")?;
         let events = Arc::new(Events::default());
         let keeps = usize::try_from(record.keep).unwrap_or(usize::MAX);
         Ok(Self {

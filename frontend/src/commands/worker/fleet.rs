@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use hprof_platform::jobs::{StartedWorker, WorkerConfig};
+use hprof_platform::temporary_folder;
 
 use super::Worker;
 use crate::memory::free_bytes;
@@ -23,9 +24,13 @@ pub(super) fn take_jobs(worker: Worker) -> anyhow::Result<ExitCode> {
         .with_writer(|| Log)
         .with_ansi(false)
         .init();
-    let temporary = tempfile::tempdir().context("cannot make a folder; give --folder DIR")?;
-    let folder = worker.folder.as_deref().unwrap_or(temporary.path());
-    let folder = folder.to_owned();
+    let temporary = match worker.folder {
+        Some(_) => None,
+        None => Some(temporary_folder("hprof-rs-worker-").context("give --folder DIR")?),
+    };
+    let temporary_path = temporary.as_ref().map(|it| it.path().to_owned());
+    let folder = worker.folder.clone().or(temporary_path);
+    let folder = folder.context("give --folder DIR")?;
     let store = worker.fleet.store(&folder.join("cache"))?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let started = StartedWorker::start(WorkerConfig {
