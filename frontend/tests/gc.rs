@@ -189,8 +189,6 @@ fn jstat_counts_as_many_collections() {
         let log = log(&scene, &file);
         fs::write(end, "").expect("a file");
         jvm.finish().expect_status(0);
-        // What the program stood beside its pauses: next to nothing but on a busy machine.
-        let beside = number(&log["stops"]["sum_ms"]) - number(&log["pauses"]["sum_ms"]);
         let of_family = |family: &'static str| pauses(&log, |kind| kind["family"] == family);
         for columns in counted {
             for (count, time, found) in [

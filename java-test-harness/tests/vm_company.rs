@@ -59,6 +59,18 @@ fn call_counting_is_refused_where_the_vm_makes_an_aot_cache() {
     });
 }
 
+#[test]
+fn locks_of_the_library_are_left_out_where_the_vm_makes_an_aot_cache() {
+    each_jdk_since(25, |jdk| {
+        let run = Run::new(jdk).agent("monitor=y");
+        let run = run.jvm_args(["-XX:AOTMode=record", "-XX:AOTConfiguration=a.conf"]);
+        let outcome = run.class("Hello").run().expect_status(0);
+        let said = &outcome.stderr;
+        assert!(said.contains("are not counted"), "{said}");
+        assert!(!said.contains("HPROF ERROR"), "{said}");
+    });
+}
+
 /// Lines that speak of another profiler, on standard error and in the profile.
 fn remarks(stderr: &str, profile: &str) -> [Vec<String>; 2] {
     let lines = |text: &str| {

@@ -49,6 +49,23 @@ fn stacks_of_code_that_c2_compiles_equal_the_vms() {
     });
 }
 
+/// Native code that calls Java by a pointer (JEP 454) does not cut stacks off.
+#[test]
+fn java_that_native_code_calls_by_a_pointer_has_its_callers() {
+    each_jdk_since(22, |jdk| {
+        let run = run(jdk).jvm_arg("--enable-native-access=ALL-UNNAMED");
+        let outcome = walked(run.class("Upcalls").args(["500"]), 20);
+        let profile = outcome.profile();
+        let compared = profile.samples_with("Upcalls.compare");
+        let rooted = profile.samples(|trace| {
+            trace.has("Upcalls.compare") && trace.has("Upcalls.sort") && trace.has("Upcalls.main")
+        });
+        assert!(compared > 20, "{compared}");
+        // A signal may come in the few instructions of the way there.
+        assert!(10 * rooted >= 9 * compared, "{rooted} of {compared}");
+    });
+}
+
 /// Their samples lead to the root of virtual threads, whether their outer frames are in the heap or not.
 #[test]
 fn stacks_of_virtual_threads_equal_the_vms_and_have_their_root() {

@@ -2,12 +2,12 @@
 
 use hprof_walker::layout::{
     AnchorLayout, BlobLayout, EntryLayout, Integer, InterpretedLayout, Layout, Metadata,
-    MethodLayout, NmethodLayout, PcDescLayout, Start,
+    MethodLayout, NmethodLayout, PcDescLayout, Start, UpcallLayout,
 };
 
 use super::releases::layout::{
     CONTINUATION_BLOB, Constant, FREE_SEGMENT, Field, METHOD_BLOBS, NATIVE_METHOD, Type,
-    interpreted,
+    UPCALL_BLOB, interpreted,
 };
 use super::stack_key::interpreter;
 use super::{Release, VmStructs};
@@ -40,11 +40,19 @@ pub(super) fn learn(structs: VmStructs, release: Release) -> Option<Layout> {
                 .ok()?,
             anchor: structs.offset(Field::CallAnchor)?,
         },
+        upcall: upcall(structs),
         anchor: AnchorLayout {
             sp: structs.offset(Field::AnchorSp)?,
             pc: structs.offset(Field::AnchorPc)?,
             fp: structs.offset(Field::AnchorFp)?,
         },
+    })
+}
+
+fn upcall(structs: VmStructs) -> Option<UpcallLayout> {
+    Some(UpcallLayout {
+        data: structs.offset(Field::UpcallData)?,
+        anchor: structs.offset(Field::UpcallAnchor)?,
     })
 }
 
@@ -71,6 +79,7 @@ fn blob(structs: VmStructs) -> Option<BlobLayout> {
         nmethod_name: nmethod_name.to_bytes_with_nul(),
         native_name: native_name.to_bytes_with_nul(),
         continuation_name: CONTINUATION_BLOB.to_bytes(),
+        upcall_name: UPCALL_BLOB.to_bytes(),
     })
 }
 

@@ -57,6 +57,8 @@ pub(crate) enum Kind {
     Native,
     /// The code to which the last thawed frame of a virtual thread returns.
     Continuation,
+    /// The code by which native code calls Java through a pointer.
+    Upcall,
     /// All other code that the VM has made for itself.
     Stub,
 }
@@ -78,27 +80,30 @@ pub(crate) struct Blob {
 /// The kinds of names, by the address of the name. They are few: a name is a string of the VM itself.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    /// Addresses times 4, plus the kind; 0 for none. At a place of its own each.
+    /// Addresses, shifted by [`KIND_BITS`], plus the kind; 0 for none. At a place of its own each.
     known: [AtomicUsize; NAMES],
 }
 
 /// How many names are remembered: more than there are kinds of blobs on stacks.
 const NAMES: usize = 32;
+/// Bits for the number of a kind.
+const KIND_BITS: u32 = 3;
 /// Bytes of a name that are compared.
 const NAME_BYTES: usize = 32;
 
 impl Names {
     fn kind<M: Memory>(&self, memory: &M, layout: &BlobLayout, name: usize) -> Option<Kind> {
-        if name == 0 || name > usize::MAX >> 2 {
+        if name == 0 || name > usize::MAX >> KIND_BITS {
             return None;
         }
         let place = self.known.get((name >> 3) % NAMES)?;
         let known = place.load(Ordering::Relaxed);
-        if known >> 2 == name {
-            return Some(match known & 3 {
+        if known >> KIND_BITS == name {
+            return Some(match known & ((1 << KIND_BITS) - 1) {
                 0 => Kind::Method,
                 1 => Kind::Native,
                 2 => Kind::Continuation,
+                4 => Kind::Upcall,
                 _ => Kind::Stub,
             });
         }
@@ -108,10 +113,11 @@ impl Names {
             Some(text) if text.starts_with(layout.nmethod_name) => (Kind::Method, 0),
             Some(text) if text.starts_with(layout.native_name) => (Kind::Native, 1),
             Some(text) if text.starts_with(layout.continuation_name) => (Kind::Continuation, 2),
+            Some(text) if text.starts_with(layout.upcall_name) => (Kind::Upcall, 4),
             Some(_) => (Kind::Stub, 3),
             None => return None,
         };
-        place.store(name << 2 | number, Ordering::Relaxed);
+        place.store(name << KIND_BITS | number, Ordering::Relaxed);
         Some(kind)
     }
 }

@@ -15,6 +15,8 @@ pub struct Layout {
     pub interpreted: InterpretedLayout,
     /// Frames in which native code calls Java.
     pub entry: EntryLayout,
+    /// Frames in which it does so by a pointer; `None` where the VM does not tell.
+    pub upcall: Option<UpcallLayout>,
     /// `JavaFrameAnchor`.
     pub anchor: AnchorLayout,
 }
@@ -115,6 +117,8 @@ pub struct BlobLayout {
     pub native_name: &'static [u8],
     /// How names of the blob begin to which the last thawed frame of a virtual thread returns.
     pub continuation_name: &'static [u8],
+    /// How names of the blobs begin through which native code calls Java by a pointer (JEP 454).
+    pub upcall_name: &'static [u8],
 }
 
 /// Compiled methods (`nmethod`, and `CompiledMethod` where there is such a type).
@@ -241,6 +245,15 @@ pub struct EntryLayout {
     /// From the frame pointer to the address of the VM's description of the call, in words.
     pub call_wrapper: isize,
     /// In this description: the anchor of the Java frame before.
+    pub anchor: usize,
+}
+
+/// Frames of `UpcallStub`.
+#[derive(Clone, Copy, Debug)]
+pub struct UpcallLayout {
+    /// In the blob: bytes from the frame's stack pointer to what the frame keeps, an `int`.
+    pub data: usize,
+    /// In there: the anchor of the Java frame before.
     pub anchor: usize,
 }
 

@@ -3,6 +3,7 @@
 use crate::layout::{
     AnchorLayout, BlobLayout, ChunkLayout, EntryLayout, FrozenLayout, Integer, InterpretedLayout,
     Metadata, MethodLayout, NmethodLayout, PcDescLayout, References, Start, ThreadLayout,
+    UpcallLayout,
 };
 use crate::memory::WORD;
 use crate::{Heap, Heaps, Layout, Memory};
@@ -109,6 +110,7 @@ pub(crate) fn layout(excluded_byte: u8) -> Layout {
             nmethod_name: b"nmethod\0",
             native_name: b"native nmethod\0",
             continuation_name: b"StubRoutines (continuation",
+            upcall_name: b"upcall_stub",
         },
         nmethod: NmethodLayout {
             method: 32,
@@ -152,6 +154,10 @@ pub(crate) fn layout(excluded_byte: u8) -> Layout {
             call_wrapper: -6,
             anchor: 8,
         },
+        upcall: Some(UpcallLayout {
+            data: 32,
+            anchor: 8,
+        }),
         anchor: AnchorLayout {
             sp: 0,
             pc: 8,

@@ -57,6 +57,8 @@ pub enum End {
     VirtualRoot,
     /// At a frame of a virtual thread whose callers are in the heap, and cannot be read now.
     Heap,
+    /// Where native code has called Java in a way that the VM does not describe.
+    Native,
     /// The receiver wanted no more.
     Full,
     /// At a frame that the walk does not understand.
@@ -315,24 +317,14 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
         let entry = &self.walker.layout.entry;
         if frame.pc == entry.return_pc {
             let wrapper = self.stack_word(frame.fp, entry.call_wrapper)?;
-            let anchor = wrapper.checked_add(entry.anchor)?;
-            let at = self.walker.layout.anchor;
-            let word = |offset: usize| self.stack_word(anchor.checked_add(offset)?, 0);
-            let before = Waiting {
-                sp: word(at.sp)?,
-                pc: word(at.pc)?,
-                fp: word(at.fp)?,
-            };
-            return match before.sp {
-                0 => Some(Step::End(End::Root)),
-                _ => self.completed(before).map(Step::Caller),
-            };
+            return self.before(wrapper.checked_add(entry.anchor)?);
         }
         let blob = self.blob(frame.pc)?;
         let caller = match blob.kind {
             // The VM copies frames to or from the heap: the next ones are on the stack, somewhere.
             Kind::Continuation if self.frames == 0 => return self.scanned(frame).map(Step::Caller),
             Kind::Continuation => return Some(Step::End(self.frozen())),
+            Kind::Upcall => return self.before_upcall(&blob, frame),
             Kind::Method => {
                 let layout = &self.walker.layout.nmethod;
                 let pc = nmethod::original_pc(self.memory, layout, &blob, frame.pc, frame.sp)?;
@@ -347,6 +339,31 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
             Kind::Stub => self.caller_by_size(frame, blob.frame_bytes),
         };
         caller.map(Step::Caller)
+    }
+
+    /// The Java frame before native code called Java, by the anchor on the stack that tells of it.
+    fn before(&self, anchor: usize) -> Option<Step> {
+        let at = self.walker.layout.anchor;
+        let word = |offset: usize| self.stack_word(anchor.checked_add(offset)?, 0);
+        let before = Waiting {
+            sp: word(at.sp)?,
+            pc: word(at.pc)?,
+            fp: word(at.fp)?,
+        };
+        match before.sp {
+            0 => Some(Step::End(End::Root)),
+            _ => self.completed(before).map(Step::Caller),
+        }
+    }
+
+    /// The Java frame before native code called Java through a pointer (`UpcallStub::jfa_for_frame`).
+    fn before_upcall(&self, blob: &Blob, frame: Waiting) -> Option<Step> {
+        let Some(layout) = self.walker.layout.upcall else {
+            return Some(Step::End(End::Native));
+        };
+        let data = self.memory.int(blob.address, layout.data)?;
+        let data = frame.sp.checked_add(usize::try_from(data).ok()?)?;
+        self.before(data.checked_add(layout.anchor)?)
     }
 
     /// Frames of a compiled method and of what is inlined at `pc`.

@@ -128,11 +128,20 @@ impl Monitors {
         wanted.set_can_support_virtual_threads(1);
         wanted.set_can_get_bytecodes(1);
         wanted.set_can_get_constant_pool(1);
+        let structs = VmLibrary::of(&jvmti).and_then(VmStructs::of);
+        let mut locks = settings.locks;
+        if locks.juc && structs.is_some_and(VmStructs::makes_aot_cache) {
+            report::note(
+                "this VM makes an AOT cache, in which the agent's hooks would stay: locks of java.util.concurrent are \
+                 not counted",
+            );
+            locks.juc = false;
+        }
         let owned_monitors = release.owned_monitors_are_cheap();
         if owned_monitors {
             wanted.set_can_get_owned_monitor_info(1);
         }
-        if settings.locks.juc {
+        if locks.juc {
             wanted.set_can_retransform_classes(1);
         }
         let refused = jvmti.add_capabilities(&wanted)?;
@@ -140,10 +149,9 @@ impl Monitors {
             return Err(JvmtiError::NOT_AVAILABLE);
         }
         jvmti.set_callbacks(&event::table())?;
-        let structs = VmLibrary::of(&jvmti).and_then(VmStructs::of);
         let monitors = Self {
             jvmti,
-            locks: settings.locks,
+            locks,
             depth: settings.depth as usize,
             threshold: settings.lock_threshold,
             per_thread: settings.thread,

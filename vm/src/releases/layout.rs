@@ -63,6 +63,10 @@ named! {
     AnchorFp = &[(c"JavaFrameAnchor", c"_last_Java_fp")];
     /// The last Java frame before native code called Java.
     CallAnchor = &[(c"JavaCallWrapper", c"_anchor")];
+    /// Bytes from the stack pointer of a call through a pointer to what it keeps; since JDK 22.
+    UpcallData = &[(c"UpcallStub", c"_frame_data_offset")];
+    /// In there: the last Java frame before the call.
+    UpcallAnchor = &[(c"UpcallStub::FrameData", c"jfa")];
     /// Where native code returns to that has called Java.
     CallStubReturn = &[(c"StubRoutines", c"_call_stub_return_address")];
     /// The interpreter's code.
@@ -277,6 +281,8 @@ pub(crate) const METHOD_BLOBS: [&CStr; 2] = [c"nmethod", c"native nmethod"];
 /// How the names of blobs begin that hold the return barrier of virtual threads, since JDK 21
 /// (`stubRoutines.cpp`, `stubDeclarations.hpp`).
 pub(crate) const CONTINUATION_BLOB: &CStr = c"StubRoutines (continuation";
+/// How the names begin of code through which native code calls Java by a pointer (`upcallLinker_x86_64.cpp`).
+pub(crate) const UPCALL_BLOB: &CStr = c"upcall_stub";
 /// The access flag of native methods (`JVM_ACC_NATIVE`).
 pub(crate) const NATIVE_METHOD: u16 = 0x100;
 /// A compiled method's code may be entered (`nmethod::in_use`).

@@ -147,7 +147,8 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
             }
             Kind::Native => self.native_frame(&blob)?,
             Kind::Stub => {}
-            Kind::Continuation => return None,
+            // Native code pins its virtual thread.
+            Kind::Continuation | Kind::Upcall => return None,
         }
         if blob.frame_bytes == 0 {
             return None;

@@ -126,6 +126,7 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
         };
         let caller = match (blob.kind, blob.frame_bytes) {
             (Kind::Continuation, _) => return true,
+            (Kind::Upcall, _) => return self.before_upcall(&blob, frame).is_some(),
             (_, 0) => self.caller_by_frame_pointer(frame),
             (_, bytes) => self.caller_by_size(frame, bytes),
         };
@@ -176,7 +177,7 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
                     0,
                 )?
             }
-            Kind::Stub | Kind::Continuation => blob.code,
+            Kind::Stub | Kind::Continuation | Kind::Upcall => blob.code,
         };
         let frame = Waiting { pc, sp, fp };
         let (found, others) = if blob.frame_bytes == 0 {

@@ -246,7 +246,7 @@ impl Walking {
             Ok(WalkEnd::Root | WalkEnd::Full) => None,
             Ok(WalkEnd::VirtualRoot) => Some(&self.in_heap),
             Ok(WalkEnd::Heap) => Some(&self.heap),
-            Ok(WalkEnd::Unknown) => Some(&self.cut),
+            Ok(WalkEnd::Unknown | WalkEnd::Native) => Some(&self.cut),
             Err(NoWalk::NoJavaFrame | NoWalk::UnknownTop) => Some(&self.failed),
         };
         if let Some(counter) = counter {
@@ -324,9 +324,10 @@ impl Walking {
             root.note(&found);
         }
         let found: Vec<StackFrame> = found.into_iter().map(told).collect();
-        // The VM's list ends with the virtual thread, the stack with its carrier.
+        // The VM's list ends with the virtual thread, the stack with its carrier; and the VM may know a way past
+        // native code that it does not describe.
         let common = match end {
-            Ok(WalkEnd::Heap) => found.len().min(count),
+            Ok(WalkEnd::Heap | WalkEnd::Native) => found.len().min(count),
             _ => count,
         };
         if found.get(..common) == expected.get(..common) {
