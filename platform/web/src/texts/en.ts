@@ -270,7 +270,7 @@ export const en = {
     root: "GC root",
   },
   tree: { whole: "Live heap", top: "Back to the whole tree", node: "Children of this object" },
-  treemap: { rest: "smaller objects", hint: "Click to look inside; the keys Enter and Backspace go in and out.", up: "Out" },
+  treemap: { rest: "smaller objects", hint: "Click to look inside; the keys Enter and Backspace go in and out, and Shift+F10 opens the actions of an area.", up: "Out" },
   thread: {
     title: "Stack",
     none: "The dump has no frames for this thread.",

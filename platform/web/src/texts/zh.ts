@@ -324,7 +324,7 @@ export const zh: Texts = {
     root: "GC 根",
   },
   tree: { whole: "存活堆", top: "返回整棵树", node: "此对象的子节点" },
-  treemap: { rest: "较小的对象", hint: "单击进入；Enter 与 Backspace 键进出。", up: "返回上层" },
+  treemap: { rest: "较小的对象", hint: "单击进入；Enter 与 Backspace 键进出，Shift+F10 打开区域的操作菜单。", up: "返回上层" },
   thread: {
     title: "调用栈",
     none: "转储中没有此线程的帧。",
