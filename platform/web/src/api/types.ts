@@ -115,6 +115,8 @@ export type Mode = "cpu" | "alloc" | "lock";
 export interface LiveJvm extends Jvm {
   /** Modes that can be recorded. */
   offers: Mode[];
+  /** Those of them that do not begin again in the life of the JVM. */
+  spent?: Mode[];
   modes: Mode[];
   since: number | null;
   samples: number;
@@ -316,6 +318,8 @@ export interface ProfileFacts {
   dimensions: { key: string; label: string; unit: string; total: number }[];
   threads: { key: string; name: string; total: number }[];
   notes: string[];
+  /** The profiler's own counts and settings. */
+  remarks?: string[];
   has_timeline: boolean;
   /** Of a JVM that is recorded: the seconds recorded so far. */
   seconds?: number;

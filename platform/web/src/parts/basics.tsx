@@ -30,13 +30,31 @@ export function Problem({ failure, again }: { failure: Failure; again?: (() => v
     <div class="problem" role="alert">
       <strong>{known ?? shown(said(title || t.problems["unknown"]!))}</strong>
       {status > 0 && <span class="dim"> {status}</span>}
-      {detail && <p>{shown(said(detail))}</p>}
+      {detail && (
+        <p>
+          <Lines text={said(detail)} />
+        </p>
+      )}
       {again && (
         <button type="button" onClick={again}>
           {t.retry}
         </button>
       )}
     </div>
+  );
+}
+
+/** Text of the server in lines, as it has them; other control characters are shown as codes. */
+export function Lines({ text }: { text: string }) {
+  const lines = text.split(/\r?\n/).filter((line) => line.trim());
+  return (
+    <>
+      {lines.map((line, index) => (
+        <span class="text-line" key={index}>
+          {shown(line)}
+        </span>
+      ))}
+    </>
   );
 }
 
@@ -103,6 +121,21 @@ export function sentence(note: string): string {
   const words = shown(said(note));
   const end = /[.!?\u3002\uff01]$/.test(words) ? "" : words === shown(note) ? "." : "\u3002";
   return words.charAt(0).toUpperCase() + words.slice(1) + end;
+}
+
+/** What is good to know and no warning, behind a summary. */
+export function Asides({ title, lines, raw = false }: { title: string; lines: string[] | undefined; raw?: boolean }) {
+  if (!lines?.length) return null;
+  return (
+    <details class="asides">
+      <summary>{title}</summary>
+      <ul class={raw ? "mono" : undefined}>
+        {lines.map((line, index) => (
+          <li key={index}>{raw ? shown(line) : sentence(line)}</li>
+        ))}
+      </ul>
+    </details>
+  );
 }
 
 export function Notes({ notes }: { notes: string[] | undefined }) {

@@ -4,7 +4,7 @@ import type { Dump, ProfileFacts } from "../api/types";
 import { NotFound, useTitle } from "../app";
 import { DumpTitle } from "../dump";
 import { LogReport, ReportPage, type LogView } from "../logs";
-import { A, Notes, Problem, Skeleton } from "../parts/basics";
+import { A, Asides, Notes, Problem, Skeleton } from "../parts/basics";
 import { address, to } from "../route";
 import { shown } from "../format";
 import { texts } from "../texts";
@@ -75,6 +75,7 @@ export function ProfileWorkspace({ dump, rest }: { dump: Dump; rest: string[] })
             {view === "methods" && <Methods source={source} dimension={dimension} thread={thread} />}
             {view === "tree" && <CallTree source={source} dimension={dimension} thread={thread} />}
             {view === "compare" && <CompareProfiles dump={dump} facts={facts} dimension={dimension} thread={thread} />}
+            <Asides title={t.remarks} lines={facts.remarks} raw />
           </>
         )}
       </main>
