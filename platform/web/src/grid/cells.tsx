@@ -60,6 +60,9 @@ export function Cell({ column, row }: { column: Column; row: Row }) {
   return <Name text={text} mono={column.kind !== "bool"} />;
 }
 
+/** True for figures of one of two dumps, beside which their difference is. */
+export const isSide = (column: Column): boolean => /_[ab]$/.test(column.key);
+
 const WIDTHS: Record<Column["kind"], [least: number, share: number]> = {
   text: [150, 1],
   bytes: [92, 0],
@@ -84,7 +87,9 @@ export function columnWidths(columns: Column[], isSmall: boolean): { css: string
     // At the side there is little room, and numbers matter less than the menu of the row.
     if (isSmall && share) [width, share] = [100, 1];
     if (isSmall && !share) width = Math.min(width, 84);
-    if (!isSmall) width = Math.max(width, share ? 0 : 44 + 7.3 * columnLabel(column).length);
+    // What was before and after stands beside the difference, under a title of two lines.
+    if (isSide(column) && !isSmall) width = 90;
+    else if (!isSmall) width = Math.max(width, share ? 0 : 44 + 7.3 * columnLabel(column).length);
     least += width;
     return share ? `minmax(${width}px, ${share}fr)` : `${width}px`;
   });
