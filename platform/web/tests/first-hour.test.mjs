@@ -100,3 +100,71 @@ test("the treemap goes in and out by keys, whatever led there", options, async (
   assert.equal(await focused(), true);
   await close();
 });
+
+test("a profile shows the profiler's own counts behind a summary, and losses as sentences", options, async () => {
+  const { page, close } = await open(`/dumps/${idOf("checkout-cpu.txt")}`);
+  const about = page.locator("details.asides");
+  await about.getByText("About this recording").waitFor();
+  assert.deepEqual(await page.locator("main .note").allTextContents(), ["12 samples were lost."]);
+  assert.equal(await about.getByText("walks_in_heap=0").isVisible(), false);
+  await about.locator("summary").click();
+  await about.getByText("hprof-rs: walker=y walks_in_heap=0").waitFor();
+  await close();
+});
+
+test("a dump that is cut off says so in the list and first in the overview", options, async () => {
+  const { page, close } = await open("/");
+  const cut = server.jobs.add("cut.hprof", 9e6);
+  Object.assign(cut, { summary: { damage: "cut" } });
+  Object.assign(cut.job, { state: "done", phase: "done" });
+  await page.route(`**/api/v1/dumps/${cut.id}/overview`, async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), notes: ["at byte 8999973: a sub-record (tag 0x23) needs at least 82 bytes, 27 are there; 27 B were not read, and what is shown is the rest", "5 roots are objects that the file lacks"] } });
+  });
+  await page.reload();
+  await page.locator("li.dump", { hasText: "cut.hprof" }).getByText("cut off", { exact: true }).waitFor();
+  await page.getByRole("link", { name: "cut.hprof" }).click();
+  await page.locator("main .problem").getByText("The file ends in the middle of a record").waitFor();
+  assert.equal(await page.getByText("sub-record").isVisible(), false);
+  server.jobs.remove(cut);
+
+  // In a sound dump a few such roots are no warning.
+  await page.route("**/overview", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), notes: ["5 roots are objects that the file lacks"] } });
+  });
+  await page.goto(server.url + `/dumps/${shop()}`);
+  await page.getByText("About this file").click();
+  await page.getByText("5 roots are objects that the file lacks.").waitFor();
+  assert.equal(await page.locator("main .note, main .problem").count(), 0);
+  await close();
+});
+
+test("a comparison shows differences first, and its rows lead to classes", options, async () => {
+  const { page, close } = await open(`/dumps/${shop()}/compare`, { viewport: { width: 820, height: 900 } });
+  await page.getByLabel("Compare with").selectOption({ index: 1 });
+  const grid = page.getByRole("grid").first();
+  await grid.locator(".row .foreign").first().waitFor();
+  const titles = await page.getByRole("columnheader").allTextContents();
+  assert.deepEqual(titles.slice(1, 4).map((title) => title.replace(/ [↑↓]$/, "")), ["Retained +/−", "Shallow +/−", "Objects +/−"]);
+  const seen = await page.getByRole("columnheader", { name: /^Objects \+/ }).evaluate((cell) => cell.getBoundingClientRect().right <= cell.closest(".grid").getBoundingClientRect().right);
+  assert.ok(seen, "the differences fit");
+  const menu = await page.locator(".grid-body .row .row-menu").first().evaluate((button) => button.getBoundingClientRect().right <= button.closest(".grid").getBoundingClientRect().right);
+  assert.ok(menu, "the menu of a row is in sight");
+  await grid.locator(".row").nth(1).click();
+  await page.waitForURL(/select=class/);
+  await close();
+});
+
+test("an error in several lines is shown in lines", options, async () => {
+  const { page, close } = await open(`/dumps/${shop()}/sql`);
+  await page.route("**/query", (route) => route.fulfill({ status: 400, contentType: "application/problem+json", json: { type: "bad-request", title: "no", status: 400, detail: "near \"SELEC\": syntax error; for example\n  SELECT class, count(*) FROM objects" } }));
+  await page.getByRole("textbox", { name: "Query", exact: true }).fill("SELEC");
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Run" }).click();
+  const lines = page.getByRole("alert").locator(".text-line");
+  await lines.first().waitFor();
+  assert.equal(await lines.count(), 2);
+  assert.doesNotMatch(await page.getByRole("alert").textContent(), /\\u/);
+  await close();
+});
