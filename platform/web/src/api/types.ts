@@ -153,7 +153,8 @@ export interface Page<T> {
   next: string | null;
 }
 
-export type Kind = "text" | "bytes" | "count" | "percent" | "object" | "class" | "bool" | "time" | "series";
+/** `millis` is of the page itself: how long something took. */
+export type Kind = "text" | "bytes" | "count" | "percent" | "object" | "class" | "bool" | "time" | "series" | "millis";
 
 export interface Column {
   key: string;
