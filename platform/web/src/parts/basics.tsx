@@ -1,10 +1,10 @@
 // The small parts that every view uses.
-import type { ComponentChildren } from "preact";
+import { Fragment, type ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Failure } from "../api/client";
 import { shown } from "../format";
 import { follow } from "../route";
-import { texts } from "../texts";
+import { language, texts } from "../texts";
 import { said } from "../texts/said";
 
 /** A link within the page. */
@@ -19,6 +19,21 @@ export function A(props: { href: string; class?: string | undefined; title?: str
 /** Text from a dump: a text node, isolated from what is around it. */
 export function Name({ text, mono = true }: { text: string | null | undefined; mono?: boolean }) {
   return <bdi class={mono ? "foreign mono" : "foreign"}>{shown(text ?? "")}</bdi>;
+}
+
+/** A name of parts that breaks after its dots where it has to. */
+export function Dotted({ text }: { text: string | null | undefined }) {
+  const parts = shown(text ?? "").split(/(?<=[.$/])/);
+  return (
+    <bdi class="foreign mono dotted">
+      {parts.map((part, index) => (
+        <Fragment key={index}>
+          {index > 0 && <wbr />}
+          {part}
+        </Fragment>
+      ))}
+    </bdi>
+  );
 }
 
 /** What went wrong, with the server's title and detail. */
@@ -119,7 +134,9 @@ export function Bar({ share }: { share: number }) {
 /** The server's notes are clauses: they begin small and end without a full stop. */
 export function sentence(note: string): string {
   const words = shown(said(note));
-  const end = /[.!?\u3002\uff01]$/.test(words) ? "" : words === shown(note) ? "." : "\u3002";
+  // A sentence without a translation stays English, with its full stop.
+  const isTranslated = language.value === "zh" && words !== shown(note);
+  const end = /[.!?\u3002\uff01]$/.test(words) ? "" : isTranslated ? "\u3002" : ".";
   return words.charAt(0).toUpperCase() + words.slice(1) + end;
 }
 

@@ -388,6 +388,10 @@ export const en = {
     afterwards: "Most heap after a collection",
     findings: "Findings",
     timeline: "Longest pauses over time",
+    timelineScale: (most: string, from: string, to: string) => `The highest bar is a pause of ${most}. Time runs from ${from} to ${to} of the log.`,
+    timelineFull: "with a full collection",
+    timelineOther: "other pauses",
+    cut: (n: string, all: string) => `The first ${n} of ${all}; the report that can be downloaded has all.`,
     kinds: "Pauses by kind",
     causes: "Pauses by cause",
     cycles: "Concurrent cycles",
@@ -423,6 +427,7 @@ export const en = {
     stacks: "Thread dumps together",
     change: "Change, first to last",
     dumps: (n: string) => `${n} dumps`,
+    points: (n: string) => `${n} percentage points`,
     figures: {
       duration: "Covered time",
       throughput: "Time without a pause",

@@ -437,6 +437,10 @@ export const zh: Texts = {
     afterwards: "回收后堆的最大值",
     findings: "发现",
     timeline: "各时段的最长暂停",
+    timelineScale: (most, from, to) => `最高的条为 ${most} 的暂停。时间为日志的 ${from} 至 ${to}。`,
+    timelineFull: "含完全回收",
+    timelineOther: "其他暂停",
+    cut: (n, all) => `此处为 ${all} 中的前 ${n} 个；可下载的报告含全部。`,
     kinds: "按类型的暂停",
     causes: "按原因的暂停",
     cycles: "并发周期",
@@ -472,6 +476,7 @@ export const zh: Texts = {
     stacks: "多个线程转储",
     change: "从第一个到最后一个的变化",
     dumps: (n) => `${n} 个转储`,
+    points: (n) => `${n} 个百分点`,
     figures: {
       duration: "覆盖时间",
       throughput: "无停顿时间占比",
