@@ -168,3 +168,14 @@ test("an error in several lines is shown in lines", options, async () => {
   assert.doesNotMatch(await page.getByRole("alert").textContent(), /\\u/);
   await close();
 });
+
+test("a refused file is not offered for another try", options, async () => {
+  const { page, close } = await open("/");
+  await page.route("**/api/v1/uploads", (route) => route.fulfill({ status: 415, contentType: "application/problem+json", json: { type: "unknown-kind", title: "Not a kind of file that is analysed", status: 415, detail: "junk" } }));
+  await page.locator("input[type=file]").setInputFiles({ name: "junk.bin", mimeType: "application/octet-stream", buffer: Buffer.from("junk") });
+  const line = page.locator(".running-item", { hasText: "junk.bin" });
+  await line.getByText("Not a kind of file that is analysed").waitFor();
+  assert.deepEqual(await line.getByRole("button").allTextContents(), ["Remove"]);
+  await line.getByRole("button", { name: "Remove" }).click();
+  await close();
+});

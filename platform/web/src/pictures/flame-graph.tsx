@@ -258,7 +258,7 @@ function Search(props: { value: string; bad: boolean; onChange: (value: string) 
   return (
     <span class="with-icon">
       <Icon name="search" />
-      <input type="search" class="filter" aria-label={t.search} placeholder={t.search} aria-invalid={props.bad} spellcheck={false} autocomplete="off" value={typed} onInput={(event) => setTyped(event.currentTarget.value)}
+      <input type="search" class="filter" aria-label={t.search} placeholder={t.searchShort} aria-invalid={props.bad} spellcheck={false} autocomplete="off" value={typed} onInput={(event) => setTyped(event.currentTarget.value)}
         onKeyDown={(event) => {
           if (event.key === "Enter") props.onStep(event.shiftKey ? -1 : 1);
         }} />
