@@ -79,8 +79,8 @@ export function Cell({ column, row }: { column: Column; row: Row }) {
   return <Name text={text} mono={column.kind !== "bool"} />;
 }
 
-/** True for figures of one of two dumps, beside which their difference is. */
-export const isSide = (column: Column): boolean => /_[ab]$/.test(column.key);
+/** True for figures of one of two dumps, and for their difference. */
+export const isSide = (column: Column): boolean => /_(?:a|b|delta)$/.test(column.key);
 
 const WIDTHS: Record<Column["kind"], [least: number, share: number]> = {
   text: [150, 1],
@@ -111,8 +111,8 @@ export function columnWidths(columns: Column[], isSmall: boolean): { css: string
     if (/state$/.test(column.key) && !isSmall) [width, share] = [128, 0];
     else if (METHODS.has(column.key) && !isSmall) [width, share] = [190, 2];
     else if (index === main && columns.some((other) => METHODS.has(other.key)) && !isSmall) [width, share] = [150, 2];
-    // What was before and after stands beside the difference, under a title of two lines.
-    if (isSide(column) && !isSmall) width = 90;
+    // There are many of them; their titles take two lines.
+    if (isSide(column) && !isSmall) width = column.key.endsWith("_delta") ? 100 : 90;
     else if (!isSmall) width = Math.max(width, share ? 0 : 44 + 7.3 * columnLabel(column).length);
     least += width;
     return share ? `minmax(${width}px, ${share}fr)` : `${width}px`;
