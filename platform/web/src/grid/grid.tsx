@@ -207,8 +207,11 @@ export function Grid(props: GridProps) {
               <div key={column.key} role="columnheader" class={"cell " + (isNumeric(column.kind) ? "numeric" : "texty") + (at === main ? " main" : "") + (isSide(column) ? " two-lines" : "")} aria-sort={own ? (down ? "descending" : "ascending") : props.onSort ? "none" : undefined}>
                 {props.onSort ? (
                   <button type="button" title={t.sort(columnLabel(column))} onClick={() => props.onSort!(next)}>
-                    {columnLabel(column)}
-                    <span aria-hidden="true">{own ? (down ? " ↓" : " ↑") : ""}</span>
+                    {columnLabel(column).replace(/\S+$/, "")}
+                    <span class="last-word">
+                      {/\S*$/.exec(columnLabel(column))![0]}
+                      <span aria-hidden="true">{own ? (down ? " ↓" : " ↑") : ""}</span>
+                    </span>
                   </button>
                 ) : (
                   columnLabel(column)
