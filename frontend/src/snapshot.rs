@@ -178,6 +178,20 @@ pub fn notes(snapshot: &Snapshot) -> Vec<String> {
     notes
 }
 
+/// What is wrong with the file of a dump, in a word: `cut` if it ends too early, `damaged` if bytes in
+/// it are wrong. `length` is the length of the file.
+pub fn damage(snapshot: &Snapshot, length: u64) -> Option<&'static str> {
+    let logs = [&snapshot.contents().damage, snapshot.graph().damage()];
+    let mut entries = logs.iter().flat_map(|log| &log.entries).peekable();
+    entries.peek()?;
+    let is_cut = entries.any(|entry| {
+        // Nothing was read after it, or the reader says so.
+        let end = entry.offset.map(|offset| offset + entry.lost_bytes);
+        end == Some(length) || entry.message.contains("the file ends")
+    });
+    Some(if is_cut { "cut" } else { "damaged" })
+}
+
 /// True if something of the dump could not be seen, so that what is not found may be there.
 pub fn is_partial(snapshot: &Snapshot) -> bool {
     let graph = snapshot.graph();

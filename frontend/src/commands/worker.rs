@@ -196,11 +196,16 @@ impl Analyser<'_> {
         let json = serde_json::to_string(&report)?;
         self.write("report.json", &foreign::json(&json))?;
         self.write("report.html", &foreign::markup(&html(&report)?))?;
-        Ok(json!({
+        let mut outcome = json!({
             "kind": "heap",
             "headline": headline(&report),
             "summary": report.summary,
-        }))
+        });
+        // The list of dumps says it, where a dump would look complete.
+        if let Some(damage) = snapshot::damage(&snapshot, std::fs::metadata(file)?.len()) {
+            outcome["summary"]["damage"] = damage.into();
+        }
+        Ok(outcome)
     }
 
     fn profile(&self, file: &Path) -> anyhow::Result<Value> {

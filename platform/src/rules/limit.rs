@@ -52,7 +52,7 @@ pub(super) fn parse_count(text: &str) -> Result<u64, String> {
 }
 
 /// A size for people.
-pub(super) fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     let unit = UNITS
         .iter()
         .take(5)

@@ -16,6 +16,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+pub(crate) use limit::size;
 use limit::{parse_count, parse_size};
 
 /// The most rules of a dump.

@@ -13,7 +13,7 @@ use super::opened::Opened;
 use super::page::TableQuery;
 use super::records::{Of, Records};
 use super::retained::{Known, known};
-use super::table::{Cell, Table, bytes, count, text};
+use super::table::{Cell, Links, Table, bytes, count, text};
 
 /// The unit of the rows of a comparison.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
@@ -51,6 +51,8 @@ struct Change {
     name: String,
     a: Side,
     b: Side,
+    /// The class of this name in the dump after, if it has one and not several.
+    class: Option<u64>,
 }
 
 fn delta(before: u64, after: u64) -> Cell {
@@ -58,25 +60,17 @@ fn delta(before: u64, after: u64) -> Cell {
     Cell::Delta(i64::try_from(delta).unwrap_or(i64::MAX))
 }
 
+/// What has changed comes first, so that it is in sight where there is no room for all.
 const COLUMNS: [Of<Change>; 10] = [
     (text("name", "Name"), |row| Cell::from(row.name.as_str())),
-    (count("objects_a", "Objects before"), |row| {
-        row.a.objects.into()
-    }),
-    (count("objects_b", "Objects after"), |row| {
-        row.b.objects.into()
-    }),
-    (count("objects_delta", "Objects +/-"), |row| {
-        delta(row.a.objects, row.b.objects)
-    }),
-    (bytes("shallow_a", "Shallow size before"), |row| {
-        row.a.shallow.into()
-    }),
-    (bytes("shallow_b", "Shallow size after"), |row| {
-        row.b.shallow.into()
+    (bytes("retained_delta", "Retained size +/-"), |row| {
+        delta(row.a.retained, row.b.retained)
     }),
     (bytes("shallow_delta", "Shallow size +/-"), |row| {
         delta(row.a.shallow, row.b.shallow)
+    }),
+    (count("objects_delta", "Objects +/-"), |row| {
+        delta(row.a.objects, row.b.objects)
     }),
     (bytes("retained_a", "Retained size before"), |row| {
         row.a.retained.into()
@@ -84,8 +78,17 @@ const COLUMNS: [Of<Change>; 10] = [
     (bytes("retained_b", "Retained size after"), |row| {
         row.b.retained.into()
     }),
-    (bytes("retained_delta", "Retained size +/-"), |row| {
-        delta(row.a.retained, row.b.retained)
+    (bytes("shallow_a", "Shallow size before"), |row| {
+        row.a.shallow.into()
+    }),
+    (bytes("shallow_b", "Shallow size after"), |row| {
+        row.b.shallow.into()
+    }),
+    (count("objects_a", "Objects before"), |row| {
+        row.a.objects.into()
+    }),
+    (count("objects_b", "Objects after"), |row| {
+        row.b.objects.into()
     }),
 ];
 
@@ -114,9 +117,19 @@ pub fn compare(
             row.retained += sum.retained;
         });
     }
-    let row = |(name, [a, b]): (String, [Side; 2])| Change { name, a, b };
+    let mut classes = match by {
+        CompareBy::Class => classes(after),
+        _ => BTreeMap::new(),
+    };
+    let row = |(name, [a, b]): (String, [Side; 2])| Change {
+        class: classes.remove(&name).flatten(),
+        name,
+        a,
+        b,
+    };
     let rows: Vec<Change> = rows.into_iter().map(row).collect();
     let mut table = Records::new(rows, &COLUMNS)
+        .about(about)
         .largest_first("shallow_delta")
         .page(query)?;
     for known in &known_sides {
@@ -141,10 +154,34 @@ fn dominators(before: &Opened, after: &Opened, query: &TableQuery) -> Result<Tab
             side.retained += tree.retained(place);
         }
     }
-    let named = |(name, row)| Change { name, ..row };
+    let mut classes = classes(after);
+    let named = |(name, row)| Change {
+        class: classes.remove(&name).flatten(),
+        name,
+        ..row
+    };
     let rows: Vec<Change> = rows.into_iter().map(named).collect();
-    let records = Records::new(rows, &COLUMNS);
+    let records = Records::new(rows, &COLUMNS).about(about);
     records.largest_first("retained_delta").page(query)
+}
+
+fn about(row: &Change) -> Links {
+    Links {
+        class: row.class,
+        ..Links::default()
+    }
+}
+
+/// The class of each name that rows have; none where several classes have it.
+fn classes(opened: &Opened) -> BTreeMap<String, Option<u64>> {
+    let mut found = BTreeMap::new();
+    for class in opened.snapshot.graph().classes().list() {
+        let id = Some(class.id).filter(|&id| id != 0);
+        let name = names::family(&class.name).into_owned();
+        let known = found.entry(name);
+        known.and_modify(|other| *other = None).or_insert(id);
+    }
+    found
 }
 
 /// Calls `visit` with each live class, and once for each name with what it retains.

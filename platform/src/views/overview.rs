@@ -118,7 +118,7 @@ pub struct SuspectItem {
     pub bytes: u64,
     /// How many objects are suspected together.
     pub count: u64,
-    /// The object at which memory piles up.
+    /// The object that the title names; of a group the one at which memory piles up.
     pub object: String,
     /// Its class.
     pub class: Option<String>,
@@ -126,9 +126,9 @@ pub struct SuspectItem {
     pub root: String,
     /// The way from the root to it.
     pub path: Vec<PathItem>,
-    /// The last of the way.
+    /// The last of the way, where memory piles up.
     pub accumulation: Option<PathItem>,
-    /// The objects that it dominates directly, by class.
+    /// The objects that the last of the way dominates directly, by class.
     pub children: Vec<SuspectChild>,
 }
 
@@ -166,7 +166,8 @@ pub fn suspects(opened: &Opened) -> Suspects {
 
 fn item(opened: &Opened, suspect: &Suspect) -> SuspectItem {
     let path: Vec<PathItem> = (suspect.path.steps.iter()).map(step).collect();
-    let object = opened.object(&suspect.accumulation_id).ok();
+    let id = named(suspect);
+    let object = opened.object(id).ok();
     let class = object.and_then(|object| opened.snapshot.class_object(object));
     let children = suspect.children.iter().map(|share| SuspectChild {
         class: share.name.clone(),
@@ -181,13 +182,31 @@ fn item(opened: &Opened, suspect: &Suspect) -> SuspectItem {
         percent: (suspect.share * 10_000.0).round() / 100.0,
         bytes: suspect.retained_bytes,
         count: suspect.count,
-        object: suspect.accumulation_id.clone(),
+        object: id.to_owned(),
         class: class.map(|class| super::table::hex(opened.id(class))),
         root: suspect.path.root.clone(),
         accumulation: path.last().cloned(),
         path,
         children: children.collect(),
     }
+}
+
+/// The object that the title of a suspect names, which may be the collection around the array in
+/// which memory piles up.
+fn named(suspect: &Suspect) -> &str {
+    let title = suspect.headline.as_str();
+    let is_named = |step: &&Step| {
+        let subject = match step.description.strip_prefix("class ") {
+            Some(class) => title.strip_prefix("Class ").map(|rest| (rest, class)),
+            None => (title.strip_prefix("One ")).map(|rest| (rest, step.description.as_str())),
+        };
+        let after = subject.and_then(|(rest, name)| rest.strip_prefix(name));
+        after.is_some_and(|rest| rest.starts_with(" keeps "))
+    };
+    let mut steps = suspect.path.steps.iter().rev();
+    steps
+        .find(is_named)
+        .map_or(&suspect.accumulation_id, |step| &step.id)
 }
 
 /// A step of a way that a report tells.
@@ -203,5 +222,44 @@ pub(super) fn step(step: &Step) -> PathItem {
         name: step.description.clone(),
         field,
         retained: step.retained_bytes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::views::report::Way;
+
+    #[test]
+    fn a_suspect_is_the_object_that_its_title_names() {
+        let step = |id: &str, description: &str| Step {
+            id: id.to_owned(),
+            description: description.to_owned(),
+            ..Step::default()
+        };
+        let suspect = |headline: &str| Suspect {
+            headline: headline.to_owned(),
+            accumulation_id: "0x3".to_owned(),
+            path: Way {
+                root: String::new(),
+                steps: vec![
+                    step("0x1", "class a.Cache"),
+                    step("0x2", "java.util.HashMap with 3 entries"),
+                    step("0x3", "java.util.HashMap$Node[4]"),
+                ],
+            },
+            ..Suspect::default()
+        };
+        for (headline, id) in [
+            (
+                "One java.util.HashMap with 3 entries keeps 9 MB alive",
+                "0x2",
+            ),
+            ("One java.util.HashMap$Node[4] keeps 9 MB alive", "0x3"),
+            ("Class a.Cache keeps 9 MB alive", "0x1"),
+            ("7 objects of class a.B keep 9 MB alive", "0x3"),
+        ] {
+            assert_eq!(named(&suspect(headline)), id, "{headline}");
+        }
     }
 }

@@ -118,7 +118,7 @@ pub struct SqlExample {
 const EXAMPLES: [(&str, &str); 6] = [
     (
         "Which classes retain most?",
-        "SELECT name, objects, size, retained FROM classes ORDER BY retained DESC LIMIT 20",
+        "SELECT name, objects AS all_objects, size AS all_bytes, retained\nFROM classes ORDER BY retained DESC LIMIT 20",
     ),
     (
         "Which strings occur most often?",

@@ -28,6 +28,7 @@ struct ThreadRow {
 const COLUMNS: [Of<ThreadRow>; 7] = [
     (text("name", "Thread"), |row| Cell::from(row.name.as_str())),
     (text("state", "State"), |row| row.state.into()),
+    (text("top", "Method"), |row| row.top.as_deref().into()),
     (bytes("retained", "Retained size"), |row| {
         row.retained.into()
     }),
@@ -36,7 +37,6 @@ const COLUMNS: [Of<ThreadRow>; 7] = [
     (column("daemon", "Daemon", ColumnKind::Bool), |row| {
         row.is_daemon.map_or(Cell::Null, Cell::Bool)
     }),
-    (text("top", "Method"), |row| row.top.as_deref().into()),
 ];
 
 fn infos(opened: &Opened) -> &[ThreadInfo] {

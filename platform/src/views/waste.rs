@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hprof_analysis::numbers::ObjectNumber;
 use hprof_analysis::usage::{CollectionRow, collections as work_out};
+use hprof_stacks::pictures::numbers::count as separated;
 
 use super::ViewError;
 use super::later::PATIENCE;
@@ -12,6 +13,7 @@ use super::page::TableQuery;
 use super::records::{Of, Records};
 use super::report::Duplicate;
 use super::table::{Cell, Links, Table, bytes, count, text};
+use crate::rules::size;
 
 const DUPLICATES: [Of<(Duplicate, Option<u64>)>; 5] = [
     (text("name", "Contents"), |row| {
@@ -44,9 +46,9 @@ pub fn duplicates(opened: &Opened, query: &TableQuery) -> Result<Table, ViewErro
     let note = match (found.arrays, rows.len()) {
         (_, 0) => "no two arrays of the dump have equal contents".to_owned(),
         (arrays, shown) => format!(
-            "of {arrays} live arrays, equal ones waste {} bytes; the {shown} groups that waste \
-             most are listed",
-            found.wasted_bytes
+            "of {} live arrays, equal ones waste {}; the {shown} groups that waste most are listed",
+            separated(arrays),
+            size(found.wasted_bytes)
         ),
     };
     let records = Records::new(rows, &DUPLICATES).largest_first("wasted");

@@ -179,7 +179,9 @@ export function heapView(dump, [view, ...rest], query) {
   if (view === "query") return SCHEMA;
   if (view === "compare") {
     const keys = ["objects", "shallow", "retained"];
-    const columns = [col("name", "text", "Class"), ...keys.flatMap((key) => ["a", "b", "delta"].map((side) => col(`${key}_${side}`, key === "objects" ? "count" : "bytes", `${key[0].toUpperCase() + key.slice(1)} ${side === "a" ? "before" : side === "b" ? "after" : "change"}`)))];
+    const title = (key, side) => `${key[0].toUpperCase() + key.slice(1)} ${side === "a" ? "before" : side === "b" ? "after" : "change"}`;
+    const sided = (sides) => [...keys].reverse().flatMap((key) => sides.map((side) => col(`${key}_${side}`, key === "objects" ? "count" : "bytes", title(key, side))));
+    const columns = [col("name", "text", "Class"), ...sided(["delta"]), ...sided(["a", "b"])];
     const rows = (query.get("by") === "package" ? PACKAGES : CLASSES.slice(0, 300)).map((row, at) => ({ name: row.name, class: row.class, ...Object.fromEntries(keys.flatMap((key) => { const before = Math.round(row[key] * (at % 4 ? 1.1 : 0.6)); return [[key + "_a", before], [key + "_b", row[key]], [key + "_delta", row[key] - before]]; })) }));
     return table(columns, rows, query);
   }

@@ -86,7 +86,8 @@ export class LiveJvms {
       return detail(jvm);
     }
     if (action === "detach") {
-      Object.assign(jvm, { live: false, modes: [], ended: "the agent was detached" });
+      // Allocations and locks are recorded once in the life of a JVM.
+      Object.assign(jvm, { live: false, modes: [], spent: ["alloc", "lock"].filter((mode) => jvm.offers.includes(mode) && jvm.counts.has(mode) || jvm.modes.includes(mode)), ended: "the agent was detached" });
       this.jobs.tell("jvm_gone", { id: jvm.id });
       return detail(jvm);
     }
@@ -107,7 +108,7 @@ const head = ({ id, pid, name, version, user, host, uptime, attachable, reason, 
 function detail(jvm) {
   const local = jvm.place === "local";
   const cost = jvm.live ? { cpu_percent: 0.4, memory_bytes: 3_200_000, sentence: "the agent takes 0.4% of one core" } : null;
-  return { ...head(jvm), offers: jvm.offers, modes: jvm.modes, since: jvm.since, samples: jvm.samples, cost, ended: jvm.ended ?? null, notes: [], can: { dump: local && jvm.attachable, histogram: local && jvm.attachable, threads: local && jvm.attachable, record: jvm.attachable || !local } };
+  return { ...head(jvm), offers: jvm.offers, spent: jvm.live ? [] : (jvm.spent ?? []), modes: jvm.modes, since: jvm.since, samples: jvm.samples, cost, ended: jvm.ended ?? null, notes: [], can: { dump: local && jvm.attachable, histogram: local && jvm.attachable, threads: local && jvm.attachable, record: jvm.attachable || !local } };
 }
 
 function root(jvm) {

@@ -58,12 +58,14 @@ function Logs({ path }: { path: string }) {
   ));
   const rows = value.figures.map(({ name, unit, values }) => {
     const [first, last] = [values[0], values[values.length - 1]];
-    const grew = first && last !== null && last !== undefined ? change((100 * last) / first - 100, percent) : "–";
-    return [t.together.figures[name] ?? name, ...values.map((value) => <span class="numeric">{show(unit, value)}</span>), <span class="numeric">{grew}</span>];
+    const isKnown = first && last !== null && last !== undefined;
+    // How long a log is says nothing of the program, and a share of a share would be read as the share itself.
+    const grew = !isKnown || name === "duration" ? "–" : unit === "percent" ? t.together.points(change(last - first, (points) => points.toFixed(1))) : change((100 * last) / first - 100, percent);
+    return [t.together.figures[name] ?? name, ...values.map((value) => show(unit, value)), grew];
   });
   return (
     <>
-      <Rows titles={[t.logs.figure, ...head, t.together.change]} rows={rows} />
+      <Rows titles={[t.logs.figure, ...head, t.together.change]} rows={rows} numbers={value.logs.map((_, at) => at + 1).concat(value.logs.length + 1)} />
       {value.logs.map((log) => (
         <Section key={log.id} title={`${t.logs.findings}: ${shown(log.name)}`}>
           {log.collector && <p>{shown(log.collector)}</p>}

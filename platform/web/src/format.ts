@@ -60,6 +60,10 @@ export function duration(seconds: number): string {
   return s < 3600 ? Math.floor(s / 60) + ":" + two(s % 60) + "\u00a0min" : Math.floor(s / 3600) + ":" + two(Math.floor((s % 3600) / 60)) + "\u00a0h";
 }
 
+/** How long something took or ran, in milliseconds: 870 ms, 12.3 s, 3:07 min. */
+export const lasted = (millis: number): string =>
+  millis < 1000 ? count(millis) + "\u00a0ms" : millis < 60_000 ? numbers({ minimumFractionDigits: 1, maximumFractionDigits: 1 }).format(millis / 1000) + "\u00a0s" : duration(millis / 1000);
+
 // Control characters, zero-width ones, those that change the direction of text, lone surrogates, tags.
 const HIDDEN = /[\p{Cc}\p{Cs}\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffc]|[\u{e0000}-\u{e0fff}]/gu;
 const MAX_SHOWN = 4000;

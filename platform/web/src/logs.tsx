@@ -5,8 +5,8 @@ import { API, useGet } from "./api/client";
 import type { Dump, GcReport, Moved, Page, Spread, ThreadReport } from "./api/types";
 import { useTitle } from "./app";
 import { DumpTitle } from "./dump";
-import { bytes, count, percent, shown, time } from "./format";
-import { Name, Notes, Problem, Skeleton } from "./parts/basics";
+import { bytes, count, duration, percent, shown, time } from "./format";
+import { Dotted, Name, Notes, Problem, Skeleton } from "./parts/basics";
 import { Together } from "./start/together";
 import { texts } from "./texts";
 import { said } from "./texts/said";
@@ -14,7 +14,7 @@ import { said } from "./texts/said";
 /** Rows that a table shows; the report that can be downloaded has all. */
 const ROWS = 50;
 
-export const millis = (value: number | null | undefined) => (value === null || value === undefined ? "–" : value >= 10_000 ? `${count(value / 1000)} s` : `${value.toFixed(value < 10 ? 2 : 0)} ms`);
+export const millis = (value: number | null | undefined) => (value === null || value === undefined ? "–" : value >= 10_000 ? `${count(value / 1000)}\u00a0s` : `${value < 10 ? value.toFixed(2) : count(value)}\u00a0ms`);
 
 /** What a log or a recording shows: collections (`gc`) or thread dumps (`stacks`). */
 export type LogView = "gc" | "stacks";
@@ -88,33 +88,42 @@ export function Section({ title, children }: { title: string; children: Componen
   );
 }
 
-/** A small table; columns with a number are told by the cell. */
-export function Rows({ titles, rows }: { titles: ComponentChildren[]; rows: (string | number | ComponentChildren)[][] }) {
+/** Says that a list is longer than what is shown. */
+function Cut({ shown, all }: { shown: number; all: number }) {
+  return all > shown ? <p class="dim">{texts.value.logs.cut(count(shown), count(all))}</p> : null;
+}
+
+/** A small table. `numbers` are the columns of amounts, whatever their units. */
+export function Rows({ titles, rows, numbers = [] }: { titles: ComponentChildren[]; rows: (string | number | ComponentChildren)[][]; numbers?: number[] }) {
+  const isNumeric = (column: number) => numbers.includes(column) || typeof rows[0]?.[column] === "number";
   return (
-    <div class="scroll" tabIndex={0}>
-      <table class="plain">
-        <thead>
-          <tr>
-            {titles.map((title, column) => (
-              <th key={column} scope="col">
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.slice(0, ROWS).map((row, at) => (
-            <tr key={at}>
-              {row.map((cell, column) => (
-                <td key={column} class={typeof cell === "number" ? "numeric" : undefined}>
-                  {typeof cell === "number" ? count(cell) : cell}
-                </td>
+    <>
+      <div class="scroll" tabIndex={0}>
+        <table class="plain">
+          <thead>
+            <tr>
+              {titles.map((title, column) => (
+                <th key={column} scope="col" class={isNumeric(column) ? "numeric" : undefined}>
+                  {title}
+                </th>
               ))}
             </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+          </thead>
+          <tbody>
+            {rows.slice(0, ROWS).map((row, at) => (
+              <tr key={at}>
+                {row.map((cell, column) => (
+                  <td key={column} class={isNumeric(column) ? "numeric" : undefined}>
+                    {typeof cell === "number" ? count(cell) : cell}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <Cut shown={ROWS} all={rows.length} />
+    </>
   );
 }
 
@@ -128,6 +137,7 @@ export function Threads({ found }: { found: Pick<ThreadReport, "notes" | "report
   const t = texts.value.logs;
   const { report } = found;
   const last = report.dumps[report.dumps.length - 1];
+  const stacks = report.stacks.filter((group) => group.frames.length > 0);
   return (
     <>
       <Notes notes={found.notes} />
@@ -155,17 +165,15 @@ export function Threads({ found }: { found: Pick<ThreadReport, "notes" | "report
         ) : (
           <Rows
             titles={[t.waiting, t.lock, t.owner, t.where]}
-            rows={report.locks.map((lock) => [lock.waiting, <Name text={`${lock.class} ${lock.id}`} />, <Name text={lock.owner ?? t.nobody} mono={false} />, <Name text={lock.owner_frame} />])}
+            rows={report.locks.map((lock) => [lock.waiting, <Dotted text={`${lock.class} ${lock.id}`} />, <Name text={lock.owner ?? t.nobody} mono={false} />, <Dotted text={lock.owner_frame} />])}
           />
         )}
       </Section>
       <Section title={t.pools}>
-        <Rows titles={[t.count, t.pool, t.states, t.frame]} rows={report.pools.map((pool) => [pool.threads, <Name text={pool.name} mono={false} />, states(pool.states), <Name text={pool.frame} />])} />
+        <Rows titles={[t.count, t.pool, t.states, t.frame]} rows={report.pools.map((pool) => [pool.threads, <Name text={pool.name} mono={false} />, states(pool.states), <Dotted text={pool.frame} />])} />
       </Section>
       <Section title={t.stacks}>
-        {report.stacks
-          .filter((group) => group.frames.length > 0)
-          .slice(0, ROWS)
+        {stacks.slice(0, ROWS)
           .map((group, at) => (
             <details key={at} open={at < 2}>
               <summary>
@@ -181,6 +189,7 @@ export function Threads({ found }: { found: Pick<ThreadReport, "notes" | "report
               </ol>
             </details>
           ))}
+        <Cut shown={ROWS} all={stacks.length} />
       </Section>
     </>
   );
@@ -201,15 +210,16 @@ function WhatMoved({ moved }: { moved: Moved }) {
         <p>{t.notBusy}</p>
       ) : (
         <Rows
+          numbers={[0, 1]}
           titles={["CPU", t.share, t.thread, t.innermost]}
-          rows={moved.busy.map((it) => [millis(it.cpu_ms), it.share === null ? "–" : percent(100 * it.share), <Name text={it.name} mono={false} />, <Name text={it.frame} />])}
+          rows={moved.busy.map((it) => [millis(it.cpu_ms), it.share === null ? "–" : percent(100 * it.share), <Name text={it.name} mono={false} />, <Dotted text={it.frame} />])}
         />
       )}
       <h3>{t.stuck}</h3>
       {moved.stuck.length === 0 ? (
         <p>{t.notStuck}</p>
       ) : (
-        <Rows titles={[t.thread, t.states, t.owner, t.innermost]} rows={moved.stuck.map((it) => [<Name text={it.name} mono={false} />, it.state, <Name text={it.owner ?? ""} mono={false} />, <Name text={it.frame} />])} />
+        <Rows titles={[t.thread, t.states, t.owner, t.innermost]} rows={moved.stuck.map((it) => [<Name text={it.name} mono={false} />, it.state, <Name text={it.owner ?? ""} mono={false} />, <Dotted text={it.frame} />])} />
       )}
     </Section>
   );
@@ -230,6 +240,7 @@ function Collections({ found }: { found: GcReport }) {
       <Notes notes={log.notes} />
       <p>{[log.collector, log.jvm].filter((it) => it).map((it) => shown(it!)).join(", ")}</p>
       <Rows
+        numbers={[1]}
         titles={[t.figure, t.value]}
         rows={[
           [t.pauses, count(log.pauses.count)],
@@ -252,19 +263,19 @@ function Collections({ found }: { found: GcReport }) {
       </Section>
       {log.timeline && <Timeline timeline={log.timeline} label={t.timeline} />}
       <Section title={t.kinds}>
-        <Rows titles={titles} rows={spreads(log.kinds)} />
+        <Rows numbers={[1, 2, 3, 4, 5]} titles={titles} rows={spreads(log.kinds)} />
       </Section>
       <Section title={t.causes}>
-        <Rows titles={titles} rows={spreads(log.causes)} />
+        <Rows numbers={[1, 2, 3, 4, 5]} titles={titles} rows={spreads(log.causes)} />
       </Section>
       {log.cycles.length > 0 && (
         <Section title={t.cycles}>
-          <Rows titles={titles} rows={spreads(log.cycles)} />
+          <Rows numbers={[1, 2, 3, 4, 5]} titles={titles} rows={spreads(log.cycles)} />
         </Section>
       )}
       {log.stops.count > 0 && (
         <Section title={t.stops}>
-          <Rows titles={titles} rows={spreads([{ ...log.stops, name: t.allStops }, ...(log.reaching.count ? [{ ...log.reaching, name: t.reaching }] : []), ...log.operations])} />
+          <Rows numbers={[1, 2, 3, 4, 5]} titles={titles} rows={spreads([{ ...log.stops, name: t.allStops }, ...(log.reaching.count ? [{ ...log.reaching, name: t.reaching }] : []), ...log.operations])} />
         </Section>
       )}
     </>
@@ -272,8 +283,13 @@ function Collections({ found }: { found: GcReport }) {
 }
 
 /** The longest pause of each stretch of time, as bars. */
+const at = (millis: number) => duration(millis / 1000);
+
 function Timeline({ timeline, label }: { timeline: NonNullable<GcReport["logs"][0]["timeline"]>; label: string }) {
   const most = Math.max(...timeline.buckets.map((bucket) => bucket.max_ms), 0.001);
+  const t = texts.value.logs;
+  const until = timeline.from_ms + timeline.buckets.length * timeline.width_ms;
+  const hasFull = timeline.buckets.some((bucket) => bucket.full > 0);
   const width = 1000 / Math.max(timeline.buckets.length, 1);
   return (
     <Section title={label}>
@@ -284,6 +300,13 @@ function Timeline({ timeline, label }: { timeline: NonNullable<GcReport["logs"][
           </rect>
         ))}
       </svg>
+      <p class="dim">{t.timelineScale(millis(most), at(timeline.from_ms), at(until))}</p>
+      {hasFull && (
+        <p class="legend">
+          <span class="key full-pause">{t.timelineFull}</span>
+          <span class="key other-pause">{t.timelineOther}</span>
+        </p>
+      )}
     </Section>
   );
 }

@@ -201,6 +201,9 @@ test("modes stop and start; keep, dump and detach ask before, show progress and 
   await page.getByRole("link", { name: "com.acme.shop.Main.hprof" }).waitFor();
   assert.deepEqual(jvms.asked.at(-1), ["dump", { live: false }]);
 
+  const still = page.getByRole("button", { name: "Hold still" });
+  await still.click();
+  assert.equal(await still.getAttribute("aria-pressed"), "true");
   await page.getByRole("button", { name: "Detach" }).click();
   await dialog.getByText("The recording ends").waitFor();
   await dialog.getByRole("button", { name: "Cancel" }).click();
@@ -211,6 +214,11 @@ test("modes stop and start; keep, dump and detach ask before, show progress and 
   await page.getByText("The agent was detached.").waitFor();
   await page.locator("canvas").waitFor();
   await page.getByRole("button", { name: "Attach and record" }).waitFor();
+  assert.equal(await still.getAttribute("aria-pressed"), "false");
+  const spent = page.getByRole("checkbox", { name: /^Allocation/ });
+  assert.equal(await spent.isDisabled(), true);
+  assert.match(await page.locator(".attach-mode", { has: spent }).textContent(), /once in its life/);
+  assert.equal(await page.getByRole("checkbox", { name: /^CPU/ }).isEnabled(), true);
   await page.getByRole("link", { name: "com.acme.shop.Main.hprof" }).click();
   await page.waitForURL(/\/dumps\//);
   await close();

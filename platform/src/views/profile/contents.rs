@@ -14,6 +14,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::views::ViewError;
 use crate::views::cache::Held;
 use crate::views::page::compile;
+use crate::views::profile::remarks::losses;
 
 /// Larger files are no profiles that a server holds in memory.
 const MAX_BYTES: u64 = 2 << 30;
@@ -111,8 +112,10 @@ pub struct ProfileAbout {
     /// The threads of the first dimension, those that cost most first; none if the profile does not
     /// tell threads apart.
     pub threads: Vec<ThreadCost>,
-    /// The profiler's remarks, and damage of the file.
+    /// What the profile lacks, as sentences; empty for a sound one.
     pub notes: Vec<String>,
+    /// The profiler's own counts and settings, as they stand in the file.
+    pub remarks: Vec<String>,
     /// True if the profile tells when its samples were taken.
     pub has_timeline: bool,
 }
@@ -295,7 +298,7 @@ impl ProfileFile {
         };
         let first = self.weights.first();
         let mut notes = self.notes.clone();
-        notes.extend_from_slice(&self.contents.comments);
+        notes.extend(losses(&self.contents.comments));
         if let Some(damage) = self.contents.damage.entries.first() {
             notes.push(format!("the file is damaged: {}", damage.message));
         }
@@ -310,6 +313,7 @@ impl ProfileFile {
             dimensions: self.weights.iter().map(dimension).collect(),
             threads: first.map_or_else(Vec::new, |weights| self.threads(weights)),
             notes,
+            remarks: self.contents.comments.clone(),
             has_timeline: self.has_timeline,
         }
     }

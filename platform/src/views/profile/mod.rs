@@ -2,6 +2,7 @@
 
 mod contents;
 mod flame;
+mod remarks;
 mod tables;
 
 pub use contents::{

@@ -115,6 +115,8 @@ export type Mode = "cpu" | "alloc" | "lock";
 export interface LiveJvm extends Jvm {
   /** Modes that can be recorded. */
   offers: Mode[];
+  /** Those of them that do not begin again in the life of the JVM. */
+  spent?: Mode[];
   modes: Mode[];
   since: number | null;
   samples: number;
@@ -151,7 +153,8 @@ export interface Page<T> {
   next: string | null;
 }
 
-export type Kind = "text" | "bytes" | "count" | "percent" | "object" | "class" | "bool" | "time" | "series";
+/** `millis` is of the page itself: how long something took. */
+export type Kind = "text" | "bytes" | "count" | "percent" | "object" | "class" | "bool" | "time" | "series" | "millis";
 
 export interface Column {
   key: string;
@@ -316,6 +319,8 @@ export interface ProfileFacts {
   dimensions: { key: string; label: string; unit: string; total: number }[];
   threads: { key: string; name: string; total: number }[];
   notes: string[];
+  /** The profiler's own counts and settings. */
+  remarks?: string[];
   has_timeline: boolean;
   /** Of a JVM that is recorded: the seconds recorded so far. */
   seconds?: number;

@@ -1,6 +1,6 @@
 // How a cell is shown, by the kind of its column.
 import type { Column, Row } from "../api/types";
-import { bytes, change, count, percent, shown, time } from "../format";
+import { bytes, change, count, lasted, percent, shown, time } from "../format";
 import { Bar, Name } from "../parts/basics";
 import { texts } from "../texts";
 import { isNumeric } from "./model";
@@ -22,6 +22,8 @@ export function cellText(column: Column, row: Row): string {
         return delta ? change(value, bytes) : bytes(value);
       case "percent":
         return delta ? change(value, percent) : percent(value);
+      case "millis":
+        return lasted(value);
       case "time":
         return time(value);
       case "count":
@@ -33,6 +35,22 @@ export function cellText(column: Column, row: Row): string {
   if (typeof value === "boolean") return value ? texts.value.yes : texts.value.no;
   if (Array.isArray(value)) return column.kind === "series" ? texts.value.fleet.trend(value.map((size) => bytes(Number(size))).join(", ")) : value.map(String).join(", ");
   return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** Columns of methods, of which class and method matter more than the package. */
+const METHODS = new Set(["method", "top"]);
+
+/** A method whose package gives way where there is little room. */
+function Method({ text }: { text: string }) {
+  const way = shown(text);
+  const head = way.split("(")[0]!;
+  const at = head.lastIndexOf(".", head.lastIndexOf(".") - 1) + 1;
+  return (
+    <bdi class="foreign mono method-name">
+      <span class="package">{way.slice(0, at)}</span>
+      <span>{way.slice(at)}</span>
+    </bdi>
+  );
 }
 
 export function Cell({ column, row }: { column: Column; row: Row }) {
@@ -57,8 +75,12 @@ export function Cell({ column, row }: { column: Column; row: Row }) {
     );
   }
   if (column.kind === "series" && Array.isArray(value)) return <Trend sizes={value.map(Number)} label={text} />;
+  if (METHODS.has(column.key)) return <Method text={text} />;
   return <Name text={text} mono={column.kind !== "bool"} />;
 }
+
+/** True for figures of one of two dumps, and for their difference. */
+export const isSide = (column: Column): boolean => /_(?:a|b|delta)$/.test(column.key);
 
 const WIDTHS: Record<Column["kind"], [least: number, share: number]> = {
   text: [150, 1],
@@ -70,6 +92,7 @@ const WIDTHS: Record<Column["kind"], [least: number, share: number]> = {
   bool: [72, 0],
   time: [172, 0],
   series: [124, 0],
+  millis: [92, 0],
 };
 
 /** The columns of the grid in CSS, and the least width that they need. The first text has most room. */
@@ -84,7 +107,13 @@ export function columnWidths(columns: Column[], isSmall: boolean): { css: string
     // At the side there is little room, and numbers matter less than the menu of the row.
     if (isSmall && share) [width, share] = [100, 1];
     if (isSmall && !share) width = Math.min(width, 84);
-    if (!isSmall) width = Math.max(width, share ? 0 : 44 + 7.3 * columnLabel(column).length);
+    // States are short, and beside them a method needs what room there is.
+    if (/state$/.test(column.key) && !isSmall) [width, share] = [128, 0];
+    else if (METHODS.has(column.key) && !isSmall) [width, share] = [190, 2];
+    else if (index === main && columns.some((other) => METHODS.has(other.key)) && !isSmall) [width, share] = [150, 2];
+    // There are many of them; their titles take two lines.
+    if (isSide(column) && !isSmall) width = column.key.endsWith("_delta") ? 100 : 90;
+    else if (!isSmall) width = Math.max(width, share ? 0 : 44 + 7.3 * columnLabel(column).length);
     least += width;
     return share ? `minmax(${width}px, ${share}fr)` : `${width}px`;
   });

@@ -5,7 +5,7 @@ import { count, shown } from "../format";
 import { Icon } from "../parts/icon";
 import { openMenu, type MenuItem } from "../parts/menu";
 import { texts } from "../texts";
-import { Cell, cellText, columnLabel, columnWidths } from "./cells";
+import { Cell, cellText, columnLabel, columnWidths, isSide } from "./cells";
 import { isNumeric, type Model } from "./model";
 import { narrow } from "./narrow";
 
@@ -204,11 +204,14 @@ export function Grid(props: GridProps) {
             const down = props.sort?.startsWith("-") ?? false;
             const next = own ? (down ? column.key : "-" + column.key) : (isNumeric(column.kind) ? "-" : "") + column.key;
             return (
-              <div key={column.key} role="columnheader" class={"cell " + (isNumeric(column.kind) ? "numeric" : "texty") + (at === main ? " main" : "")} aria-sort={own ? (down ? "descending" : "ascending") : props.onSort ? "none" : undefined}>
+              <div key={column.key} role="columnheader" class={"cell " + (isNumeric(column.kind) ? "numeric" : "texty") + (at === main ? " main" : "") + (isSide(column) ? " two-lines" : "")} aria-sort={own ? (down ? "descending" : "ascending") : props.onSort ? "none" : undefined}>
                 {props.onSort ? (
                   <button type="button" title={t.sort(columnLabel(column))} onClick={() => props.onSort!(next)}>
-                    {columnLabel(column)}
-                    <span aria-hidden="true">{own ? (down ? " ↓" : " ↑") : ""}</span>
+                    {columnLabel(column).replace(/\S+$/, "")}
+                    <span class="last-word">
+                      {/\S*$/.exec(columnLabel(column))![0]}
+                      <span aria-hidden="true">{own ? (down ? " ↓" : " ↑") : ""}</span>
+                    </span>
                   </button>
                 ) : (
                   columnLabel(column)

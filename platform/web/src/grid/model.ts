@@ -42,4 +42,4 @@ export interface Model {
   toggle?(index: number): void;
 }
 
-export const isNumeric = (kind: Column["kind"]) => kind === "bytes" || kind === "count" || kind === "percent" || kind === "time";
+export const isNumeric = (kind: Column["kind"]) => kind === "bytes" || kind === "count" || kind === "percent" || kind === "time" || kind === "millis";

@@ -1,6 +1,6 @@
 // What grew since another dump, by class or package.
 import { useGet } from "../api/client";
-import type { Dump, Page } from "../api/types";
+import type { Dump, Page, Row } from "../api/types";
 import { isSelectedRow, pickRow, rowActions } from "../grid/actions";
 import { Table } from "../grid/table";
 import { shown, time } from "../format";
@@ -21,6 +21,11 @@ export function Compare({ dump }: { dump: Dump }) {
   const list = useGet<Page<Dump>>("dumps?limit=200");
   const others = (list.value?.items ?? []).filter((item) => item.id !== dump.id && item.kind === "heap" && item.job?.state === "done");
   if (list.value && !others.length && !other) return <Empty>{t.compare.none}</Empty>;
+  const pick = (row: Row) => {
+    // A package leads to its classes; a class that only the other dump has cannot be looked at here.
+    if (by === "package" && typeof row["name"] === "string") setQuery({ by: null, sort: null, filter: `^${row["name"].replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")}\\.[^.]*$` });
+    else pickRow(row);
+  };
   return (
     <>
       <div class="tools-line">
@@ -42,7 +47,7 @@ export function Compare({ dump }: { dump: Dump }) {
       {other && others.length > 1 && <Also others={others.filter((item) => item.id !== other)} chosen={also} />}
       {/* The server calls the dump in the path "before". */}
       {other && also.length > 0 && <CompareMany dumps={[dump, ...others.filter((item) => item.id === other || also.includes(item.id))]} by={by === "dominator" ? "class" : by} />}
-      {other && !also.length && <Table key={other + by} path={`dumps/${encodeURIComponent(other)}/compare`} params={{ with: dump.id, by }} state={state} label={t.views["compare"]![0]} actions={(row) => rowActions(dump.id, row)} onPick={pickRow} isSelected={isSelectedRow} files order={by === "dominator" ? "-retained_delta" : "-shallow_delta"} />}
+      {other && !also.length && <Table key={other + by} path={`dumps/${encodeURIComponent(other)}/compare`} params={{ with: dump.id, by }} state={state} label={t.views["compare"]![0]} actions={(row) => rowActions(dump.id, row)} onPick={pick} isSelected={isSelectedRow} files order={by === "dominator" ? "-retained_delta" : "-shallow_delta"} />}
     </>
   );
 }

@@ -3,10 +3,11 @@ import { useGet } from "../api/client";
 import type { Dump, Overview as Facts, Suspect } from "../api/types";
 import { selectObject } from "../grid/actions";
 import { bytes, count, percent, shown, time } from "../format";
-import { A, Bar, Name, Notes, Problem, Skeleton } from "../parts/basics";
+import { A, Bar, Name, Problem, Skeleton } from "../parts/basics";
 import { texts } from "../texts";
 import { said } from "../texts/said";
 import { Rules } from "../start/rules";
+import { FileNotes } from "./file-notes";
 import { Linked } from "./linked";
 import { TakenOut } from "./taken-out";
 
@@ -30,7 +31,7 @@ export function Overview({ dump }: { dump: Dump }) {
   const first = suspects.value?.items[0];
   return (
     <div class="page-body">
-      <Notes notes={facts.notes} />
+      <FileNotes dump={dump} facts={facts} />
       <TakenOut dump={dump} />
       <Rules dump={dump} />
       {first && (

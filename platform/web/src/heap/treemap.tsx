@@ -1,7 +1,7 @@
 // What keeps the heap alive, as areas. Each level is asked of the server when it is entered.
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useGet } from "../api/client";
-import type { Area, Dump } from "../api/types";
+import type { Area, Dump, ObjectFacts } from "../api/types";
 import { objectActions } from "../grid/actions";
 import { bytes, percent, shown } from "../format";
 import { A, Empty, Name, Problem, Skeleton } from "../parts/basics";
@@ -38,7 +38,12 @@ export function Treemap({ dump }: { dump: Dump }) {
   const t = texts.value;
   const node = address.value.query.get("node");
   const { value, failure, again } = useGet<Area>(`dumps/${dump.id}/treemap?depth=3&least=0.002${node ? "&node=" + encodeURIComponent(node) : ""}`);
+  const facts = useGet<ObjectFacts>(node ? `dumps/${dump.id}/objects/${encodeURIComponent(node)}` : null);
   const box = useRef<HTMLDivElement>(null);
+  // The area to focus in the next map, as that of this one goes away: its node, or "" for the first.
+  const next = useRef<string | null>(null);
+  // True if somebody wants out of an area whose parent is not known yet.
+  const [isLeaving, setLeaving] = useState(false);
   const [size, setSize] = useState<[number, number]>([0, 0]);
   useLayoutEffect(() => {
     const element = box.current!;
@@ -56,9 +61,26 @@ export function Treemap({ dump }: { dump: Dump }) {
   const objectOf = (area: Area) => (area.node && /^0x[0-9a-f]+$/i.test(area.node) ? area.node : null);
   const enter = (area: Area) => {
     const object = objectOf(area);
-    if (area.node && area.children.length) setQuery({ node: area.node, select: object });
-    else if (object) setQuery({ select: object });
+    const isInspecting = address.value.query.has("select");
+    if (area.node && area.children.length) {
+      next.current = "";
+      // An inspector that is open goes along; one that opened here would take room from the map.
+      setQuery({ node: area.node, ...(isInspecting ? { select: object, show: null } : {}) });
+    } else if (object) setQuery({ select: object });
   };
+  useEffect(() => setLeaving(false), [node]);
+  useEffect(() => {
+    if (!isLeaving || !node || (!facts.value && !facts.failure)) return;
+    next.current = node;
+    // The parent by its address: what "back" would do depends on how somebody came here.
+    setQuery({ node: facts.value?.dominator?.object ?? null });
+  }, [isLeaving, node, facts.value, facts.failure]);
+  useLayoutEffect(() => {
+    if (next.current === null || !value || (value.children.length > 0 && !areas.length)) return;
+    const at = Math.max(0, areas.findIndex(({ item }) => item.node === next.current));
+    next.current = null;
+    (box.current!.querySelectorAll<HTMLElement>(".area")[at] ?? box.current!).focus({ preventScroll: true });
+  }, [areas]);
   return (
     <>
       <p class="crumbs">
@@ -75,10 +97,10 @@ export function Treemap({ dump }: { dump: Dump }) {
         {node && <A href={to(`/dumps/${dump.id}/dominators`, { node, select: node })}>{t.suspects.tree}</A>}
       </p>
       {failure && <Problem failure={failure} again={again} />}
-      <div class="treemap" ref={box} role="group" aria-label={t.views["treemap"]![0]} onKeyDown={(event) => {
+      <div class="treemap" ref={box} role="group" tabIndex={-1} aria-label={t.views["treemap"]![0]} onKeyDown={(event) => {
         if (event.key !== "Backspace" || !node) return;
         event.preventDefault();
-        history.back();
+        setLeaving(true);
       }}>
         {!value && !failure && <Skeleton />}
         {value && !value.children.length && <Empty>{t.table.empty}</Empty>}

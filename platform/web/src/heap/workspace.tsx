@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Dump } from "../api/types";
 import { NotFound, useTitle } from "../app";
 import { DumpTitle } from "../dump";
-import { Inspector } from "../inspector/inspector";
+import { closeInspector, Inspector } from "../inspector/inspector";
 import { A } from "../parts/basics";
 import { Boundary } from "../parts/boundary";
 import { Icon } from "../parts/icon";
@@ -38,11 +38,17 @@ export function HeapWorkspace({ dump, rest }: { dump: Dump; rest: string[] }) {
   }, [view?.id]);
   if (!view) return <NotFound />;
   const select = address.value.query.get("select") ?? alias;
+  const onKey = (event: KeyboardEvent) => {
+    // In a field, Escape belongs to what is typed there.
+    if (event.key !== "Escape" || event.defaultPrevented || !select || (event.target as HTMLElement).matches("input, textarea, select")) return;
+    event.preventDefault();
+    closeInspector(dump.id);
+  };
   return (
     <div class={select ? "workspace inspecting" : "workspace"}>
       <DumpTitle dump={dump} />
       <Navigation dump={dump} current={view.id} />
-      <main id="main" ref={main} tabIndex={-1} class={"view view-" + view.id} aria-labelledby="view-title">
+      <main id="main" ref={main} tabIndex={-1} class={"view view-" + view.id} aria-labelledby="view-title" onKeyDown={onKey}>
         <div class="view-head">
           <h1 id="view-title">{title}</h1>
           <p class="dim about">{t.views[view.id]?.[1]}</p>

@@ -10,17 +10,29 @@ import { texts } from "../texts";
 import { ClassBody } from "./class";
 import { ObjectBody } from "./object";
 
+export function closeInspector(dump: string): void {
+  // Addresses of objects and classes have no parameter to remove.
+  if (address.value.query.has("select")) setQuery({ select: null, show: null });
+  else go(`/dumps/${dump}`);
+}
+
 export function Inspector({ dump, select }: { dump: Dump; select: string }) {
   const t = texts.value;
   const isClass = select.startsWith("class:");
   const id = isClass ? select.slice(6) : select;
   const body = useRef<HTMLElement>(null);
-  useEffect(() => body.current?.scrollTo({ top: 0 }), [select]);
+  const opener = useRef<Element | null>(null);
+  useEffect(() => {
+    body.current?.scrollTo({ top: 0 });
+    // A link within the inspector opens the next object, and is gone by then.
+    const { activeElement } = document;
+    if (!body.current?.contains(activeElement)) opener.current = activeElement;
+  }, [select]);
   const close = () => {
-    // Addresses of objects and classes have no parameter to remove.
-    if (address.value.query.has("select")) setQuery({ select: null, show: null });
-    else go(`/dumps/${dump.id}`);
-    document.getElementById("main")?.focus({ preventScroll: true });
+    closeInspector(dump.id);
+    const back = opener.current;
+    const target = back instanceof HTMLElement && back.isConnected && back !== document.body ? back : document.getElementById("main");
+    target?.focus({ preventScroll: true });
   };
   const items = isClass ? classActions(dump.id, id, null) : objectActions(dump.id, id);
   return (

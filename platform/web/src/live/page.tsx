@@ -51,6 +51,11 @@ export function LivePage({ id, view }: { id: string; view: string }) {
   const t = texts.value;
   const { jvm, failure, take } = useJvm(id);
   const [frozen, setFrozen] = useState<string | null>(null);
+  // A recording that has ended holds still by itself, and the next one is not to begin like that.
+  const isLive = jvm?.live ?? true;
+  useEffect(() => {
+    if (!isLive) setFrozen(null);
+  }, [isLive]);
   const title = t.live.views[view] ?? "";
   useTitle(title, jvm?.name ?? t.live.title);
   if (!title || (!jvm && failure?.problem.status === 404)) return <NotFound />;

@@ -52,7 +52,7 @@ function Recording({ id, jvm, view, tick, isFrozen, freeze }: Props) {
           {facts && counted ? `${amountOf(counted.unit)(counted.total)}${facts.seconds === undefined ? "" : " " + t.live.in(duration(facts.seconds))}` : t.live.samples(count(jvm.samples))}
         </span>
         <span class="spring" />
-        <button type="button" class="small" aria-pressed={isFrozen} title={t.live.freezeHint} onClick={() => freeze(!isFrozen)}>
+        <button type="button" class="small" aria-pressed={isFrozen} disabled={!jvm.live} title={t.live.freezeHint} onClick={() => freeze(!isFrozen)}>
           {t.live.freeze}
         </button>
       </Timeline>

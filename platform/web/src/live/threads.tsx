@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { failureOf, getJson, type Failure } from "../api/client";
 import type { Column, LiveJvm, LiveThread, LiveThreads, Row } from "../api/types";
-import { count, duration, shown, timeOfDay } from "../format";
+import { count, lasted, shown, timeOfDay } from "../format";
 import { Grid } from "../grid/grid";
 import { Local } from "../grid/local";
 import { useAddressState } from "../heap/state";
@@ -21,7 +21,7 @@ const columns = (): Column[] => {
     { key: "name", label: t.threadName, kind: "text" },
     { key: "thread_state", label: t.threadState, kind: "text" },
     { key: "method", label: t.threadTop, kind: "text" },
-    { key: "cpu", label: t.threadCpu, kind: "count" },
+    { key: "cpu", label: t.threadCpu, kind: "millis" },
     { key: "waits", label: t.waitsFor, kind: "text" },
   ];
 };
@@ -151,7 +151,7 @@ function Stack({ thread }: { thread: LiveThread }) {
         {thread.cpu_ms !== null && (
           <div>
             <dt>{t.live.threadCpu}</dt>
-            <dd>{thread.cpu_ms < 10_000 ? count(thread.cpu_ms) + "\u00a0ms" : duration(thread.cpu_ms / 1000)}</dd>
+            <dd>{lasted(thread.cpu_ms)}</dd>
           </div>
         )}
         {waits && (

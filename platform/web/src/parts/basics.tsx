@@ -1,10 +1,10 @@
 // The small parts that every view uses.
-import type { ComponentChildren } from "preact";
+import { Fragment, type ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Failure } from "../api/client";
 import { shown } from "../format";
 import { follow } from "../route";
-import { texts } from "../texts";
+import { language, texts } from "../texts";
 import { said } from "../texts/said";
 
 /** A link within the page. */
@@ -21,6 +21,21 @@ export function Name({ text, mono = true }: { text: string | null | undefined; m
   return <bdi class={mono ? "foreign mono" : "foreign"}>{shown(text ?? "")}</bdi>;
 }
 
+/** A name of parts that breaks after its dots where it has to. */
+export function Dotted({ text }: { text: string | null | undefined }) {
+  const parts = shown(text ?? "").split(/(?<=[.$/])/);
+  return (
+    <bdi class="foreign mono dotted">
+      {parts.map((part, index) => (
+        <Fragment key={index}>
+          {index > 0 && <wbr />}
+          {part}
+        </Fragment>
+      ))}
+    </bdi>
+  );
+}
+
 /** What went wrong, with the server's title and detail. */
 export function Problem({ failure, again }: { failure: Failure; again?: (() => void) | undefined }) {
   const t = texts.value;
@@ -30,13 +45,31 @@ export function Problem({ failure, again }: { failure: Failure; again?: (() => v
     <div class="problem" role="alert">
       <strong>{known ?? shown(said(title || t.problems["unknown"]!))}</strong>
       {status > 0 && <span class="dim"> {status}</span>}
-      {detail && <p>{shown(said(detail))}</p>}
+      {detail && (
+        <p>
+          <Lines text={said(detail)} />
+        </p>
+      )}
       {again && (
         <button type="button" onClick={again}>
           {t.retry}
         </button>
       )}
     </div>
+  );
+}
+
+/** Text of the server in lines, as it has them; other control characters are shown as codes. */
+export function Lines({ text }: { text: string }) {
+  const lines = text.split(/\r?\n/).filter((line) => line.trim());
+  return (
+    <>
+      {lines.map((line, index) => (
+        <span class="text-line" key={index}>
+          {shown(line)}
+        </span>
+      ))}
+    </>
   );
 }
 
@@ -101,8 +134,25 @@ export function Bar({ share }: { share: number }) {
 /** The server's notes are clauses: they begin small and end without a full stop. */
 export function sentence(note: string): string {
   const words = shown(said(note));
-  const end = /[.!?\u3002\uff01]$/.test(words) ? "" : words === shown(note) ? "." : "\u3002";
+  // A sentence without a translation stays English, with its full stop.
+  const isTranslated = language.value === "zh" && words !== shown(note);
+  const end = /[.!?\u3002\uff01]$/.test(words) ? "" : isTranslated ? "\u3002" : ".";
   return words.charAt(0).toUpperCase() + words.slice(1) + end;
+}
+
+/** What is good to know and no warning, behind a summary. */
+export function Asides({ title, lines, raw = false }: { title: string; lines: string[] | undefined; raw?: boolean }) {
+  if (!lines?.length) return null;
+  return (
+    <details class="asides">
+      <summary>{title}</summary>
+      <ul class={raw ? "mono" : undefined}>
+        {lines.map((line, index) => (
+          <li key={index}>{raw ? shown(line) : sentence(line)}</li>
+        ))}
+      </ul>
+    </details>
+  );
 }
 
 export function Notes({ notes }: { notes: string[] | undefined }) {

@@ -73,9 +73,29 @@ export function FlameGraph({ flame, state, set, inverted, leavesAreClasses, chil
   const amount = amountOf(flame.unit);
   const full = rows.length * ROW;
 
+  // The root stays in sight until somebody scrolls away from it. `top` is where the page itself scrolled to.
+  const held = useRef({ isPinned: true, top: 0, icicle });
+  held.current.icicle = icicle;
+  const pin = () => {
+    const element = scroll.current!;
+    element.scrollTop = held.current.icicle ? 0 : element.scrollHeight;
+    Object.assign(held.current, { isPinned: true, top: element.scrollTop });
+  };
+  const onScroll = (element: HTMLElement) => {
+    setTop(element.scrollTop);
+    setHover(null);
+    if (element.scrollTop === held.current.top) return;
+    const left = icicle ? element.scrollTop : element.scrollHeight - element.clientHeight - element.scrollTop;
+    Object.assign(held.current, { isPinned: left < 2, top: element.scrollTop });
+  };
+
   useLayoutEffect(() => {
     const element = scroll.current!;
-    const measure = () => setSize([element.clientWidth, element.clientHeight]);
+    const measure = () => {
+      setSize([element.clientWidth, element.clientHeight]);
+      // What is above and below takes its room later, and the box loses it at the end where the root is.
+      if (held.current.isPinned) pin();
+    };
     measure();
     const watch = new ResizeObserver(measure);
     watch.observe(element);
@@ -86,7 +106,7 @@ export function FlameGraph({ flame, state, set, inverted, leavesAreClasses, chil
     const element = scroll.current!;
     const at = state.zoom + icicle;
     // The outermost frames are what one begins with. A graph that grows stays where it is.
-    if (placed.current.at !== at || placed.current.full === 0) element.scrollTop = icicle ? 0 : element.scrollHeight;
+    if (placed.current.at !== at || placed.current.full === 0 || held.current.isPinned) pin();
     else if (!icicle) element.scrollTop += full - placed.current.full;
     placed.current = { at, full };
   }, [full, state.zoom, icicle]);
@@ -193,7 +213,7 @@ export function FlameGraph({ flame, state, set, inverted, leavesAreClasses, chil
         {chosen && stack.length > 0 && <Copy text={stack.join("\n")} label={t.copyStack}>{t.copyStack}</Copy>}
         <span class="dim matched" role="status">{flags ? t.matched(percent((100 * total) / (zoom.node.v || 1)), amount(total)) : ""}</span>
       </div>
-      <div class="flame" ref={scroll} style={{ flexBasis: `${Math.max(full, ROW) + 2}px`, minHeight: `${Math.min(LEAST_HEIGHT, Math.max(full, ROW) + 2)}px` }} onScroll={(event) => (setTop(event.currentTarget.scrollTop), setHover(null))}>
+      <div class="flame" ref={scroll} style={{ flexBasis: `${Math.max(full, ROW) + 2}px`, minHeight: `${Math.min(LEAST_HEIGHT, Math.max(full, ROW) + 2)}px` }} onScroll={(event) => onScroll(event.currentTarget)}>
         <div class="flame-room" style={{ height: `${Math.max(full, 1)}px` }}>
           <canvas ref={canvas} tabIndex={0} role="application" aria-roledescription={t.views["flame"]} aria-label={t.graph} aria-describedby="flame-details" style={{ height: `${Math.min(size[1], Math.max(full, ROW))}px` }}
             onPointerMove={(event) => {
@@ -238,7 +258,7 @@ function Search(props: { value: string; bad: boolean; onChange: (value: string) 
   return (
     <span class="with-icon">
       <Icon name="search" />
-      <input type="search" class="filter" aria-label={t.search} placeholder={t.search} aria-invalid={props.bad} spellcheck={false} autocomplete="off" value={typed} onInput={(event) => setTyped(event.currentTarget.value)}
+      <input type="search" class="filter" aria-label={t.search} placeholder={t.searchShort} aria-invalid={props.bad} spellcheck={false} autocomplete="off" value={typed} onInput={(event) => setTyped(event.currentTarget.value)}
         onKeyDown={(event) => {
           if (event.key === "Enter") props.onStep(event.shiftKey ? -1 : 1);
         }} />

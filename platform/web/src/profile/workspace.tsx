@@ -1,10 +1,11 @@
 // The workspace of a profile: what is counted, and the four ways to look at it.
+import { useEffect, useRef } from "preact/hooks";
 import { useGet } from "../api/client";
 import type { Dump, ProfileFacts } from "../api/types";
 import { NotFound, useTitle } from "../app";
 import { DumpTitle } from "../dump";
 import { LogReport, ReportPage, type LogView } from "../logs";
-import { A, Notes, Problem, Skeleton } from "../parts/basics";
+import { A, Asides, Notes, Problem, Skeleton } from "../parts/basics";
 import { address, to } from "../route";
 import { shown } from "../format";
 import { texts } from "../texts";
@@ -35,6 +36,9 @@ export function ProfileWorkspace({ dump, rest }: { dump: Dump; rest: string[] })
   const part = parts.find((item) => item === view);
   const title = t.views[view] ?? "";
   useTitle(title, dump.name);
+  const nav = useRef<HTMLElement>(null);
+  // On a phone the views are wider than the screen.
+  useEffect(() => nav.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [view]);
   const { value: facts, failure, again } = useGet<ProfileFacts>(part ? null : `dumps/${dump.id}/profile`);
   if (!views.includes(view)) return <NotFound />;
   const source = finished(dump.id);
@@ -47,7 +51,7 @@ export function ProfileWorkspace({ dump, rest }: { dump: Dump; rest: string[] })
   return (
     <div class={part ? "workspace profile log" : "workspace profile"}>
       <DumpTitle dump={dump} />
-      <nav class="profile-views" aria-label={texts.value.nav.label}>
+      <nav class="profile-views" ref={nav} aria-label={texts.value.nav.label}>
         {views.map((id) => (
           <A key={id} href={to(`/dumps/${dump.id}/${id}`, keep)} current={id === view}>
             {t.views[id]}
@@ -75,6 +79,7 @@ export function ProfileWorkspace({ dump, rest }: { dump: Dump; rest: string[] })
             {view === "methods" && <Methods source={source} dimension={dimension} thread={thread} />}
             {view === "tree" && <CallTree source={source} dimension={dimension} thread={thread} />}
             {view === "compare" && <CompareProfiles dump={dump} facts={facts} dimension={dimension} thread={thread} />}
+            <Asides title={t.remarks} lines={facts.remarks} raw />
           </>
         )}
       </main>

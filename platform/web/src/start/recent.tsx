@@ -6,6 +6,7 @@ import { useMay } from "../api/role";
 import type { Dump } from "../api/types";
 import { ago, bytes, shown, time } from "../format";
 import { A, Empty, Name, Problem, Skeleton } from "../parts/basics";
+import { damageOf } from "../heap/file-notes";
 import { Icon } from "../parts/icon";
 import { texts } from "../texts";
 import { said } from "../texts/said";
@@ -73,6 +74,7 @@ function DumpLine({ dump }: { dump: Dump }) {
   const [failure, setFailure] = useState<Failure | null>(null);
   const mayChange = useMay("uploader");
   const { job } = dump;
+  const damage = damageOf(dump);
   const tell = (error: unknown) => setFailure(failureOf(error));
   const pin = () => send<Dump>("PATCH", "dumps/" + dump.id, { pinned: !dump.pinned }).then((found) => upsert(found ?? { ...dump, pinned: !dump.pinned }), tell);
   const retry = () => send("POST", `jobs/${encodeURIComponent(job!.id)}/retry`).then(() => setFailure(null), tell);
@@ -89,6 +91,11 @@ function DumpLine({ dump }: { dump: Dump }) {
               {shown(key)}={shown(value)}
             </span>
           ))}
+          {damage && (
+            <span class="label warn" title={t.dump.damageText[damage]}>
+              {t.dump.damage[damage]}
+            </span>
+          )}
           {(dump.stripped || (dump.strippings?.length ?? 0) > 0) && (
             <span class="label" title={dump.stripped ? t.dump.strippedText : t.dump.taken.sender}>
               {t.dump.stripped}

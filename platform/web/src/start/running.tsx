@@ -8,6 +8,9 @@ import { A, Name, Problem } from "../parts/basics";
 import { phaseName, texts } from "../texts";
 import { remove, resume, uploads, type Entry } from "./uploads";
 
+/** Too large, and of no kind that the server knows. */
+const REFUSED = [413, 415];
+
 export function Running() {
   const t = texts.value.start;
   const jobs = dumps.value.filter((dump) => dump.job && (dump.job.state === "running" || dump.job.state === "queued"));
@@ -32,6 +35,8 @@ export function Running() {
 function UploadLine({ entry }: { entry: Entry }) {
   const t = texts.value.start;
   const { file, sent, rate, state, failure, isStraight } = entry.upload;
+  // A file that the server does not take stays refused.
+  const isRefused = state === "failed" && failure !== null && REFUSED.includes(failure.problem.status);
   const words = { sending: t.sending, waiting: t.waiting, paused: t.paused, done: t.sent, failed: t.failed }[state];
   return (
     <li class="running-item">
@@ -46,9 +51,11 @@ function UploadLine({ entry }: { entry: Entry }) {
             {t.pause}
           </button>
         ) : (
-          <button type="button" class="small" onClick={() => resume(entry)}>
-            {state === "failed" ? t.retry : t.resume}
-          </button>
+          !isRefused && (
+            <button type="button" class="small" onClick={() => resume(entry)}>
+              {state === "failed" ? t.retry : t.resume}
+            </button>
+          )
         )}
         <button type="button" class="small" onClick={() => remove(entry)}>
           {t.remove}

@@ -11,8 +11,14 @@ const MAX_TEXT = 1500;
 /** A sentence, its subject, and the root in it. */
 const MAX_DEPTH = 4;
 
+const AGAIN = /; ask again in some seconds$/;
+
 /** A sentence of the server in the language of the page, or as it came. */
-export const said = (text: string): string => (language.value === "zh" && text.length <= MAX_TEXT ? translated(text, 0) : text);
+export function said(text: string): string {
+  if (language.value === "zh") return text.length <= MAX_TEXT ? translated(text, 0) : text;
+  // Sentences for programs that ask; the page does so by itself.
+  return text.replace(AGAIN, "; the table completes itself");
+}
 
 function translated(text: string, depth: number): string {
   if (Object.hasOwn(WHOLE, text)) return WHOLE[text]!;
