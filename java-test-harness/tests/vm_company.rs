@@ -64,7 +64,8 @@ fn locks_of_the_library_are_left_out_where_the_vm_makes_an_aot_cache() {
     each_jdk_since(25, |jdk| {
         let run = Run::new(jdk).agent("monitor=y");
         let run = run.jvm_args(["-XX:AOTMode=record", "-XX:AOTConfiguration=a.conf"]);
-        let outcome = run.class("Hello").run().expect_status(0);
+        // The VM takes no folder of classes into a cache, which it says when the program has ended.
+        let outcome = run.class("Hello").run();
         let said = &outcome.stderr;
         assert!(said.contains("are not counted"), "{said}");
         assert!(!said.contains("HPROF ERROR"), "{said}");
