@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use hprof_analysis::paths::Path;
+use hprof_analysis::paths::{Line, Path};
 
 use super::Report;
 use crate::left_out::kept_alive;
@@ -127,14 +127,14 @@ fn write(report: &Report, out: &mut String) -> std::fmt::Result {
 /// A path as a block of lines; the middle of long ones is left out.
 fn path(path: &Path, out: &mut String) -> std::fmt::Result {
     writeln!(out, "```\n{}", printable(&path.root))?;
-    let steps = &path.steps;
-    for (at, step) in steps.iter().enumerate() {
-        if steps.len() > 30 && (15..steps.len() - 15).contains(&at) {
-            if at == 15 {
-                writeln!(out, "... {} more", steps.len() - 30)?;
+    for line in path.lines(15) {
+        let step = match line {
+            Line::Step(step) => step,
+            Line::More(left_out) => {
+                writeln!(out, "... {} more", count(left_out))?;
+                continue;
             }
-            continue;
-        }
+        };
         let edge = step
             .edge
             .as_ref()
