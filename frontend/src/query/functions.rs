@@ -43,7 +43,11 @@ pub fn register(connection: &Connection, heap: &Arc<Heap>) -> Result<()> {
         })
     };
     add("field", 2, |heap, context| {
-        let name: String = context.get(1)?;
+        let name: String = context.get(1).map_err(|_| {
+            let message =
+                "the second argument of field is the name of a field, such as 'user.name'";
+            Error::UserFunctionError(message.into())
+        })?;
         Ok(object(heap, context)?
             .and_then(|object| heap.follow(object, &name))
             .map_or(Sql::Null, |value| sql(heap.value(&value))))
@@ -77,7 +81,7 @@ fn object(heap: &Heap, context: &Context<'_>) -> Result<Option<ObjectNumber>> {
         let message = "the first argument is the id of an object, such as '0x7ffd00770'";
         Error::UserFunctionError(message.into())
     })?;
-    Ok(id.and_then(|id| heap.object(&id)))
+    Ok(id.and_then(|id| heap.named(&id)))
 }
 
 fn sql(cell: Cell<'_>) -> Sql {
