@@ -289,10 +289,13 @@ impl<'p> StripPlan<'p> {
 
     /// The rule for a field that `declaring` declares, of an instance of `class`.
     fn rule(&self, class: ObjectId, declaring: ObjectId, field: StringId) -> Rule {
+        let field = self.text(field);
+        if field == "size" && StripPolicy::is_size(&self.class_name(declaring), field) {
+            return Rule::Keep;
+        }
         if !self.policy.has_rules() {
             return Rule::Common;
         }
-        let field = self.text(field);
         let (class, declaring) = (self.class_name(class), self.class_name(declaring));
         if self.policy.decides_as_thread_name(&declaring, field) {
             return match self.policy.threads {

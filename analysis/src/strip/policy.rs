@@ -101,6 +101,12 @@ impl StripPolicy<'_> {
 
     /// True for a field with the name of a thread or group, if the policy for these decides and not
     /// the rules for fields.
+    /// True of the field with the size of a virtual thread's stack, which stays: no program writes it, and
+    /// the size of the object follows from it.
+    pub(super) fn is_size(declaring: &str, field: &str) -> bool {
+        field == "size" && declaring == "jdk.internal.vm.StackChunk"
+    }
+
     pub(super) fn decides_as_thread_name(&self, declaring: &str, field: &str) -> bool {
         self.threads != ThreadNames::AsField
             && field == NAME
