@@ -218,6 +218,10 @@ fn filling(snapshot: &Snapshot, facts: &Facts<'_>) -> Option<Filling> {
         return Some(Filling::Each(facts.bytes / facts.candidate_count.max(1)));
     }
     let main = facts.children.first()?;
+    // One object among others, such as one of many static fields, is not what fills.
+    if main.objects == 1 && main.bytes < facts.bytes / 2 {
+        return None;
+    }
     // Nodes and entries say nothing; what is in them does.
     let class = &main.name;
     let in_nodes = ["$Node", "$Entry", "$TreeNode", "Entry", "Node"];
