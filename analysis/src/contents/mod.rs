@@ -187,6 +187,16 @@ pub struct Contents {
 }
 
 impl Contents {
+    /// True if there is a heap dump, a profile or anything else but names and stacks.
+    pub fn has_data(&self) -> bool {
+        let tables = self.cpu.len() + self.sites.len() + self.monitors.len() + self.old_cpu.len();
+        let dumps = self.dumps.len() + self.text_dumps.len();
+        tables + dumps > 0
+            || self.weights.is_some()
+            || self.heap_summary.is_some()
+            || self.others != hprof_foreign::Others::default()
+    }
+
     pub(crate) fn new(format: Format) -> Self {
         Self {
             format,
