@@ -131,9 +131,12 @@ impl<'p> StripPlan<'p> {
 
     fn record(&mut self, record: &Record<'_>) {
         match *record {
-            Record::Utf8 { id, .. } if self.looks_at_names() => {
+            Record::Utf8 { id, .. } if self.looks_at_names() || self.policy.empties_fields => {
                 let text = record.text().unwrap_or_default();
-                self.texts.insert(id, text.into());
+                // Of a large program all names together are many megabytes.
+                if self.looks_at_names() || StripPolicy::is_of_size(&text) {
+                    self.texts.insert(id, text.into());
+                }
             }
             Record::LoadClass { class, name, .. } => {
                 self.names.insert(name);
