@@ -1,10 +1,10 @@
 //! Sentences about missing parts of dumps.
 
 use hprof_analysis::android::{LeftOut, Trace};
-use hprof_analysis::contents::Contents;
+use hprof_analysis::contents::{Contents, Dump};
 use hprof_analysis::graph::{Gaps, MAX_MISSING_OBJECTS};
 
-use crate::render::screen::{bytes, count, plural};
+use crate::render::screen::{bytes, plural};
 
 /// Tells that contents of arrays are not known.
 const ELEMENTS: &str = "KOOM has left the elements of all primitive arrays out, so texts and buffers are \
@@ -43,14 +43,27 @@ pub fn by_references(left_out: LeftOut, gaps: Gaps) -> Vec<String> {
         lines.push(ELEMENTS.to_owned());
     }
     lines.extend(dangling(left_out, gaps));
-    if gaps.without_class > 0 {
-        lines.push(format!(
-            "{} objects are of classes that the file does not describe: their sizes are \
-             estimates and their references unknown",
-            count(gaps.without_class)
-        ));
-    }
+    lines.extend(broken_classes(gaps.without_class));
     lines
+}
+
+/// Objects whose fields cannot be told apart, if there are any.
+pub fn broken_classes(objects: u64) -> Option<String> {
+    (objects > 0).then(|| {
+        format!(
+            "{} that the file does not describe in full: a class is missing, superclasses form a circle, or there are \
+             more than 256 of them; sizes are estimates and references unknown",
+            plural(objects, "object is of a class", "objects are of classes")
+        )
+    })
+}
+
+/// The objects of a dump whose own class is not in it.
+pub fn objects_without_class(dump: &Dump) -> u64 {
+    let classes = dump.census.classes();
+    let absent = classes
+        .filter(|(class, count)| count.instances > 0 && !dump.census.shapes.contains_key(class));
+    absent.map(|(_, count)| count.instances).sum()
 }
 
 /// The references and roots of a dump that lead to missing objects.

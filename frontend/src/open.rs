@@ -110,11 +110,15 @@ impl PlainFileArgument {
             )
         };
         let mut reader = bar.wrap_read(input.into_reader());
+        let mut damage = None;
         match std::io::copy(&mut reader, &mut unpacked) {
             Ok(_) => {}
             // What came before the damage can be looked at.
-            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof && !self.strict => {
-                tell!("hprof-rs: {name}: the compressed file is cut short");
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+                if self.strict || unpacked.metadata()?.len() == 0 {
+                    return Err(error).context(name);
+                }
+                damage = Some(error.to_string());
             }
             Err(error) => return Err(error).with_context(fail),
         }
@@ -125,6 +129,9 @@ impl PlainFileArgument {
         opened.file_bytes = file_bytes;
         opened.compression = compression;
         opened.contents.lacks_elements = left_out.is_so();
+        if let Some(damage) = damage {
+            opened.contents.damage.note_first(damage);
+        }
         Ok((opened, input))
     }
 }
@@ -282,6 +289,13 @@ pub fn select_dump_number(opened: &Opened, wanted: &DumpArgument) -> anyhow::Res
             true => "`hprof-rs summary` shows what it has",
             false => "its heap dump is in text; take dumps with format=b to have them counted",
         };
+        // Then there may have been one.
+        if let Some(first) = opened.contents.damage.entries.first() {
+            anyhow::bail!(
+                "{name} holds no binary heap dump before it is damaged: {}",
+                first.message
+            );
+        }
         anyhow::bail!("{name} holds no binary heap dump: {advice}");
     };
     let Some(number) = wanted.dump else {

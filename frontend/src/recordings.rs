@@ -78,7 +78,7 @@ pub fn damage(skipped: &Skipped, is_cut_short: bool) -> Vec<String> {
         notes.push(format!("{more} more places are damaged."));
     }
     if is_cut_short {
-        notes.push("The compressed file is cut short.".to_owned());
+        notes.push("The compressed file is damaged or cut short.".to_owned());
     }
     notes
 }

@@ -2,12 +2,16 @@
 
 #![allow(clippy::disallowed_macros)]
 
+#[path = "../../analysis/tests/common/made.rs"]
+mod made;
 mod support;
 
 use std::fs;
 use std::path::Path;
 use std::process::Output;
 
+use made::Made;
+use made::Put::Ref;
 use serde_json::Value;
 use support::{Scene, run, stderr, stdout};
 
@@ -181,4 +185,61 @@ fn an_index_is_kept_where_it_is_asked_for() {
         "",
     );
     assert_eq!(stdout(&first), stdout(&without));
+}
+
+/// A dump in which a static field holds a list of 30,000 nodes whose last one holds a large array.
+fn long_list(scene: &Scene) -> (String, String) {
+    let mut made = Made::new();
+    let object = made.object();
+    let fields = [("next", Ref(0)), ("data", Ref(0))];
+    let class = made.class("app.Node", object, &fields);
+    let data = made.primitives(8, 100_000, &[0; 100_000]);
+    let mut node = made.instance(class, &[("data", Ref(data))]);
+    for _ in 1..30_000 {
+        node = made.instance(class, &[("next", Ref(node))]);
+    }
+    let holder = made.class_with("app.Holder", object, &[], &[("HEAD", Ref(node))], 0);
+    made.root(0x05, holder);
+    let file = scene.path("list.hprof");
+    fs::write(&file, made.bytes()).expect("written");
+    (file.to_str().unwrap().to_owned(), format!("{data:#x}"))
+}
+
+#[test]
+fn all_outputs_leave_out_the_middle_of_a_long_list() {
+    let scene = Scene::new();
+    let (file, data) = long_list(&scene);
+    let more = "29,993 more";
+    for arguments in [
+        &["leaks", &file][..],
+        &["paths", &file, &data],
+        &["report", "--md", &file],
+        &[
+            "query",
+            "--csv",
+            &file,
+            &format!("SELECT path('{data}') AS path"),
+        ],
+    ] {
+        let text = text(arguments);
+        assert!(text.contains(more), "{arguments:?}: {text}");
+        assert!(text.len() < 4_000, "{arguments:?}: {text}");
+    }
+    let found = json(&["paths", "--json", "-k", "2", &file, &data]);
+    let steps = &found["paths"][0]["steps"];
+    assert_eq!(steps.as_array().unwrap().len(), 9);
+    assert_eq!(steps[5]["more"], 29_993);
+    let found = json(&["report", "--json", &file]);
+    assert_eq!(&found["leaks"]["suspects"][0]["path"]["steps"], steps);
+    let page = scene.path("list.html");
+    let written = text_of_all(&["report", &file, "-o", page.to_str().unwrap()]);
+    assert!(written.contains("wrote"), "{written}");
+    assert!(fs::metadata(&page).unwrap().len() < 100_000);
+}
+
+/// What a command that succeeds prints, and what it says.
+fn text_of_all(arguments: &[&str]) -> String {
+    let output = heap(arguments);
+    assert!(output.status.success(), "{}", stderr(&output));
+    stdout(&output) + &stderr(&output)
 }

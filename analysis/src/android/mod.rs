@@ -96,9 +96,11 @@ pub fn traces(snapshot: &Snapshot) -> io::Result<Vec<Trace>> {
         if before.iter().any(|&object| state.is_leak(object)) {
             continue;
         }
-        let path = Path::new(snapshot, &objects);
         let lives = Lives::new(&state, &objects);
-        let signature = signature(snapshot, &path, &objects, &lives.suspects());
+        let path = Path::with(snapshot, &objects, &lives.turns());
+        let positions = path.positions();
+        let suspects = lives.suspects(&positions);
+        let signature = signature(snapshot, &path, &objects, &suspects);
         let retained = snapshot.retained(object);
         let trace = groups.entry(signature.clone()).or_insert_with(|| Trace {
             signature,
@@ -108,8 +110,8 @@ pub fn traces(snapshot: &Snapshot) -> io::Result<Vec<Trace>> {
             is_at_least: snapshot.graph().gaps().missing_objects > 0,
             missing_pixel_bytes: 0,
             path,
-            marks: lives.marks(&state, &objects),
-            suspects: lives.suspects(),
+            marks: lives.marks(&state, &objects, &positions),
+            suspects,
         });
         trace.count += 1;
         trace.retained_bytes += retained;
@@ -153,15 +155,27 @@ impl Lives {
         }
     }
 
-    /// The steps whose reference may be the cause: the reference that leads to a step belongs to it.
-    fn suspects(&self) -> Vec<usize> {
-        let after = self.last_alive.map_or(0, |last| last + 1);
-        (after.max(1)..=self.first_dead).collect()
+    /// The positions between which the cause is.
+    fn turns(&self) -> Vec<usize> {
+        self.last_alive
+            .into_iter()
+            .chain([self.first_dead])
+            .collect()
     }
 
-    /// The mark of each step.
-    fn marks(&self, state: &State<'_>, objects: &[ObjectNumber]) -> Vec<Mark> {
-        let mark = |(index, &object): (usize, &ObjectNumber)| {
+    /// The steps, at these positions, whose reference may be the cause: the reference that leads to a step
+    /// belongs to it.
+    fn suspects(&self, positions: &[usize]) -> Vec<usize> {
+        let after = self.last_alive.map_or(0, |last| last + 1);
+        let range = after.max(1)..=self.first_dead;
+        (0..positions.len())
+            .filter(|&step| range.contains(&positions[step]))
+            .collect()
+    }
+
+    /// The mark of each step, at these positions.
+    fn marks(&self, state: &State<'_>, objects: &[ObjectNumber], positions: &[usize]) -> Vec<Mark> {
+        let mark = |&index: &usize| {
             let known = self.findings[index].clone();
             let (status, reason) = if self.last_alive.is_some_and(|last| index < last) {
                 known
@@ -175,10 +189,10 @@ impl Lives {
             Mark {
                 status,
                 reason,
-                labels: labels(state, object),
+                labels: labels(state, objects[index]),
             }
         };
-        objects.iter().enumerate().map(mark).collect()
+        positions.iter().map(mark).collect()
     }
 }
 
@@ -189,12 +203,13 @@ fn signature(
     objects: &[ObjectNumber],
     suspects: &[usize],
 ) -> String {
+    let positions = path.positions();
     let mut hasher = FxHasher::default();
     for &index in suspects {
         let Some(edge) = &path.steps[index].edge else {
             continue;
         };
-        let from = objects[index - 1];
+        let from = objects[positions[index] - 1];
         let class = match snapshot.graph().class_of_object(from) {
             Some(class) => &snapshot.graph().classes().get(class).name,
             None => snapshot.class_name(from),

@@ -60,6 +60,14 @@ impl DamageLog {
         });
     }
 
+    /// Adds a remark that explains the damage that was found before.
+    pub fn note_first(&mut self, message: String) {
+        let mut all = Self::default();
+        all.note(message);
+        all.merge(std::mem::take(self));
+        *self = all;
+    }
+
     pub(super) fn push(&mut self, entry: DamageEntry) {
         self.count += 1;
         self.lost_bytes = self.lost_bytes.saturating_add(entry.lost_bytes);

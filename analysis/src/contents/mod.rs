@@ -187,6 +187,20 @@ pub struct Contents {
 }
 
 impl Contents {
+    /// True if there is a heap dump, a profile or anything else but names and stacks. Texts need no tables: a
+    /// program may have nothing to tell.
+    pub fn has_data(&self) -> bool {
+        if !matches!(self.format, Format::Binary { .. }) {
+            return true;
+        }
+        let tables = self.cpu.len() + self.sites.len() + self.monitors.len() + self.old_cpu.len();
+        let dumps = self.dumps.len() + self.text_dumps.len();
+        tables + dumps > 0
+            || self.weights.is_some()
+            || self.heap_summary.is_some()
+            || self.others != hprof_foreign::Others::default()
+    }
+
     pub(crate) fn new(format: Format) -> Self {
         Self {
             format,

@@ -57,7 +57,7 @@ fn read_source(source: Source, options: &ReadOptions<'_>) -> Result<Contents, Re
                     let (text, result) = spool(start, stream)?;
                     let mut contents = read_other(&text, error, options, &|_| {})?;
                     if let Err(error) = result {
-                        contents.damage.note(cut_short(&error));
+                        contents.damage.note_first(cut_short(&error));
                     }
                     options.check(&contents.damage)?;
                     Ok(contents)
@@ -215,19 +215,17 @@ fn read_stream(stream: impl Read, options: &ReadOptions<'_>) -> Result<Contents,
     builder.heap_ended(heap_start, end);
     builder.contents.bytes = end;
     (options.progress)(end.saturating_sub(reported));
+    let mut contents = builder.finish();
     if let Some(failure) = failure {
-        builder.contents.damage.note(failure);
+        contents.damage.note_first(failure);
     }
-    let contents = builder.finish();
     options.check(&contents.damage)?;
     Ok(contents)
 }
 
 fn cut_short(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => {
-            "the compressed file is cut short; all that came before is counted".to_owned()
-        }
+        io::ErrorKind::UnexpectedEof => format!("{error}; all that came before is counted"),
         _ => format!("reading ended early: {error}"),
     }
 }

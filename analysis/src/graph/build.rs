@@ -78,6 +78,11 @@ impl ClassPlan {
         let all = self.references.iter().chain(&self.passed_over);
         all.map(|&at| at as usize)
     }
+
+    /// True if all classes above are known, so that the instances can be read.
+    pub(super) fn is_whole(&self) -> bool {
+        self.units.is_some() || self.stack_chunk.is_some()
+    }
 }
 
 pub(super) fn plans(classes: &Classes, follow: &Follow) -> Vec<ClassPlan> {

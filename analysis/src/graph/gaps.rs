@@ -153,11 +153,12 @@ impl Counting<'_> {
             SubRecord::Instance { class, values, .. } => {
                 let class = self.classes.by_id(class.get());
                 let known = class.filter(|&class| self.classes.get(class).is_described);
-                let Some(class) = known else {
+                let plan = known.map(|class| &self.plans[class.index()]);
+                let Some(plan) = plan.filter(|plan| plan.is_whole()) else {
                     part.without_class += 1;
                     return;
                 };
-                let references = self.plans[class.index()].all_references();
+                let references = plan.all_references();
                 for id in references.filter_map(|at| self.dangling(values, at, width)) {
                     part.add(id, false);
                 }

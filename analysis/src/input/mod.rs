@@ -4,6 +4,7 @@ mod blocks;
 mod compression;
 mod koom;
 mod pipe;
+mod unpacked;
 mod zstd;
 
 use std::fs::File;
@@ -18,6 +19,7 @@ pub use compression::Compression;
 pub use koom::LeftOut;
 
 use koom::Restored;
+use unpacked::Unpacked;
 
 /// Why an input cannot be opened.
 #[derive(Debug, Error)]
@@ -111,6 +113,15 @@ pub(crate) enum Source {
 /// The bytes that come one after the other, with zeros where elements of arrays were left out.
 fn stream_of(plain: impl Read + Send + 'static, left_out: &LeftOut) -> Source {
     Source::Stream(Box::new(Restored::new(plain, left_out.clone())))
+}
+
+/// As [`stream_of`], of what a decoder gives.
+fn unpacked(
+    plain: impl Read + Send + 'static,
+    compression: Compression,
+    left_out: &LeftOut,
+) -> Source {
+    stream_of(Unpacked::new(plain, compression), left_out)
 }
 
 /// Maps a file that is only read.
@@ -208,18 +219,14 @@ impl Input {
                 stream_of(Cursor::new(map), &left_out)
             }
             Compression::None => Source::Mapped(map),
-            Compression::Zip => stream_of(compression::unzip(map, path)?, &left_out),
-            Compression::Gzip => match blocks::block_size(&map) {
-                Some(size) => stream_of(blocks::inflate(map, size), &left_out),
-                None => stream_of(
-                    compression::decompress(compression, Cursor::new(map)),
-                    &left_out,
-                ),
+            Compression::Zip => unpacked(compression::unzip(map, path)?, compression, &left_out),
+            _ => match blocks::block_size(&map).filter(|_| compression == Compression::Gzip) {
+                Some(size) => unpacked(blocks::inflate(map, size), compression, &left_out),
+                None => {
+                    let plain = compression::decompress(compression, Cursor::new(map));
+                    unpacked(plain, compression, &left_out)
+                }
             },
-            _ => stream_of(
-                compression::decompress(compression, Cursor::new(map)),
-                &left_out,
-            ),
         };
         Ok(Self {
             name,
@@ -256,21 +263,24 @@ impl Input {
         let compression = Compression::of(&head);
         let whole = Cursor::new(head).chain(stream);
         let left_out = LeftOut::default();
-        let plain: Box<dyn Read + Send> = match compression {
-            Compression::None => Box::new(whole),
+        let source = match compression {
+            Compression::None => stream_of(whole, &left_out),
             Compression::Zip => {
                 return Err(OpenError::Zip {
                     path: PathBuf::from(name),
                     reason: "its table of contents is at its end, so a file is needed".to_owned(),
                 });
             }
-            _ => compression::decompress(compression, whole),
+            _ => {
+                let plain = compression::decompress(compression, whole);
+                unpacked(plain, compression, &left_out)
+            }
         };
         Ok(Self {
             name: name.to_owned(),
             file_bytes: None,
             compression,
-            source: stream_of(plain, &left_out),
+            source,
             left_out,
         })
     }
@@ -296,11 +306,11 @@ impl Input {
                 stream_of(Cursor::new(bytes), &left_out)
             }
             (Compression::None | Compression::Zip, _) => Source::Bytes(bytes),
-            (_, Some(size)) => stream_of(blocks::inflate(bytes, size), &left_out),
-            (_, None) => stream_of(
-                compression::decompress(compression, Cursor::new(bytes)),
-                &left_out,
-            ),
+            (_, Some(size)) => unpacked(blocks::inflate(bytes, size), compression, &left_out),
+            (_, None) => {
+                let plain = compression::decompress(compression, Cursor::new(bytes));
+                unpacked(plain, compression, &left_out)
+            }
         };
         Self {
             name: name.to_owned(),

@@ -283,7 +283,7 @@ fn suspect(
         contents: &contents,
     };
     let finding = Finding::new(snapshot, &facts);
-    let signature = signature(snapshot, &path, &objects, candidate);
+    let signature = signature(snapshot, &path, candidate);
     let mut suspect = Suspect {
         finding,
         // Not before joined suspects have theirs.
@@ -362,23 +362,21 @@ fn deepest_common(
 }
 
 /// Equal for suspects that are held in the same way: the classes and fields of the path.
-fn signature(
-    snapshot: &Snapshot,
-    path: &Path,
-    objects: &[ObjectNumber],
-    candidate: &Candidate,
-) -> String {
+fn signature(snapshot: &Snapshot, path: &Path, candidate: &Candidate) -> String {
     let mut signature = String::new();
-    for (step, &object) in path.steps.iter().zip(objects) {
+    for step in &path.steps {
+        if step.more > 0 {
+            signature.push_str(&step.more.to_string());
+        }
         if let Some(edge) = &step.edge {
             match edge.kind {
                 EdgeKind::Element => signature.push_str("[]"),
                 _ => signature.push_str(&edge.to_string()),
             }
         }
-        match snapshot.graph().class_of_object(object) {
+        match snapshot.graph().class_of_object(step.object) {
             Some(_) => signature.push_str(&step.description),
-            None => signature.push_str(snapshot.class_name(object)),
+            None => signature.push_str(snapshot.class_name(step.object)),
         }
         signature.push('\n');
     }

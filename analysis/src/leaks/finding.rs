@@ -114,11 +114,11 @@ pub(super) struct Facts<'a> {
 impl Finding {
     /// The findings about one suspect.
     pub(super) fn new(snapshot: &Snapshot, facts: &Facts<'_>) -> Self {
-        let owner = owner(snapshot, facts);
+        let owner = owner(snapshot, facts.path);
         Self {
             subject: match facts.group {
                 Some(class) => Subject::Group(class.to_owned()),
-                None => Subject::Object(snapshot.describe(facts.objects[owner])),
+                None => Subject::Object(facts.path.steps[owner].description.clone()),
             },
             is_rest: facts.is_rest,
             holder: holder(snapshot, facts, owner),
@@ -153,16 +153,13 @@ impl Finding {
 
 /// The step of the path that a person would name: the collection around the accumulation point,
 /// or that point itself.
-fn owner(snapshot: &Snapshot, facts: &Facts<'_>) -> usize {
-    let last = facts.objects.len() - 1;
-    if let Some(entry) = thread_local_entry(facts.path) {
+fn owner(snapshot: &Snapshot, path: &Path) -> usize {
+    let last = path.steps.len() - 1;
+    if let Some(entry) = thread_local_entry(path) {
         return (entry + 1).min(last);
     }
     let near = last.saturating_sub(4)..=last;
-    let is_named = |&step: &usize| {
-        let object = facts.objects[step];
-        snapshot.collection(object).is_some()
-    };
+    let is_named = |&step: &usize| snapshot.collection(path.steps[step].object).is_some();
     let mut steps = near.rev();
     steps.find(is_named).unwrap_or(last)
 }
@@ -175,7 +172,8 @@ fn thread_local_entry(path: &Path) -> Option<usize> {
 }
 
 fn holder(snapshot: &Snapshot, facts: &Facts<'_>, owner: usize) -> Holder {
-    let steps = &facts.path.steps;
+    let (steps, positions) = (&facts.path.steps, facts.path.positions());
+    let before = |step: usize| facts.objects[positions[step] - 1];
     if facts.group.is_some() && !facts.is_common {
         return Holder::None;
     }
@@ -186,13 +184,14 @@ fn holder(snapshot: &Snapshot, facts: &Facts<'_>, owner: usize) -> Holder {
         let field = |step: usize| {
             let edge = steps[step].edge.as_ref()?;
             (edge.kind == EdgeKind::Field).then(|| {
-                let class = snapshot.class_name(facts.objects[step - 1]);
+                let class = snapshot.class_name(before(step));
                 format!("{class}.{}", edge.name)
             })
         };
         (from..=owner).filter_map(field).collect()
     };
-    // The last static field or local variable on the way says most.
+    // The last static field or local variable on the way says most. The middle of a long way, which is not among the
+    // steps, has none in a list.
     let named = (1..=owner).rev().find_map(|step| {
         let edge = steps[step].edge.as_ref()?;
         matches!(edge.kind, EdgeKind::Static | EdgeKind::Local).then_some((step, edge))
@@ -200,7 +199,7 @@ fn holder(snapshot: &Snapshot, facts: &Facts<'_>, owner: usize) -> Holder {
     match named {
         Some((step, edge)) if edge.kind == EdgeKind::Static => Holder::Static {
             field: edge.name.clone(),
-            class: steps[step - 1].description.clone(),
+            class: snapshot.describe(before(step)),
             through: through(step + 1),
         },
         Some((step, edge)) => Holder::Root {
@@ -219,6 +218,10 @@ fn filling(snapshot: &Snapshot, facts: &Facts<'_>) -> Option<Filling> {
         return Some(Filling::Each(facts.bytes / facts.candidate_count.max(1)));
     }
     let main = facts.children.first()?;
+    // One object among others, such as one of many static fields, is not what fills.
+    if main.objects == 1 && main.bytes < facts.bytes / 2 {
+        return None;
+    }
     // Nodes and entries say nothing; what is in them does.
     let class = &main.name;
     let in_nodes = ["$Node", "$Entry", "$TreeNode", "Entry", "Node"];

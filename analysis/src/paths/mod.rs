@@ -2,6 +2,7 @@
 
 mod as_asked;
 mod dominated;
+mod fold;
 mod merged;
 mod shortest;
 
@@ -15,12 +16,12 @@ pub use as_asked::PathSearch;
 pub use merged::{MergedNode, merged};
 pub use shortest::{ShortestPaths, Turn};
 
-/// A way from a root to an object.
+/// A way from a root to an object. Of long ways a part is left out.
 #[derive(Debug, Clone, Serialize)]
 pub struct Path {
     /// Why the first object is alive.
     pub root: String,
-    /// The objects, from the root on.
+    /// The objects that are shown, from the root on.
     pub steps: Vec<Step>,
 }
 
@@ -37,20 +38,51 @@ pub struct Step {
     pub description: String,
     /// Its retained size, in bytes.
     pub retained_bytes: u64,
+    /// The objects between the step before and this one that are left out. Then `edge` is the reference
+    /// of the last of these.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub more: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// A line of a path that has room for few.
+#[derive(Debug, Clone, Copy)]
+pub enum Line<'a> {
+    /// A step.
+    Step(&'a Step),
+    /// So many objects that are left out.
+    More(u64),
 }
 
 impl Path {
-    /// A path in words.
+    /// A path in words. Of more than a few equal steps in a row the middle is left out, as in a linked list.
+    /// So is the middle of a path that is longer than anybody reads.
     pub fn new(snapshot: &Snapshot, objects: &[ObjectNumber]) -> Self {
+        Self::with(snapshot, objects, &[])
+    }
+
+    /// As [`Path::new`], with the objects at some positions among those that are shown.
+    pub fn with(snapshot: &Snapshot, objects: &[ObjectNumber], always: &[usize]) -> Self {
         let root = objects
             .first()
             .map_or(String::new(), |&first| root(snapshot, first));
-        let steps = objects.iter().enumerate().map(|(index, &object)| Step {
-            edge: (index > 0).then(|| snapshot.edge(objects[index - 1], object)),
-            object,
-            id: format!("{:#x}", snapshot.graph().id(object)),
-            description: snapshot.describe(object),
-            retained_bytes: snapshot.retained(object),
+        let mut next = 0;
+        let shown = fold::shown(snapshot, objects, always);
+        let steps = shown.into_iter().map(|at| {
+            let object = objects[at];
+            let more = at - std::mem::replace(&mut next, at + 1);
+            Step {
+                edge: (at > 0).then(|| snapshot.edge(objects[at - 1], object)),
+                object,
+                id: format!("{:#x}", snapshot.graph().id(object)),
+                description: snapshot.describe(object),
+                retained_bytes: snapshot.retained(object),
+                more: more as u64,
+            }
         });
         Self {
             root,
@@ -61,6 +93,40 @@ impl Path {
     /// The last step.
     pub fn end(&self) -> Option<&Step> {
         self.steps.last()
+    }
+
+    /// The positions of the steps among all objects of the path.
+    pub fn positions(&self) -> Vec<usize> {
+        let mut next = 0;
+        let position = |step: &Step| {
+            let at = next + step.more as usize;
+            next = at + 1;
+            at
+        };
+        self.steps.iter().map(position).collect()
+    }
+
+    /// The lines that show the path with at most `ends` steps at each end, and one for each part that is left out.
+    pub fn lines(&self, ends: usize) -> Vec<Line<'_>> {
+        let length = self.steps.len();
+        let (head, tail) = match length > 2 * ends {
+            true => (ends, length - ends),
+            false => (length, length),
+        };
+        let mut hidden = 0;
+        let mut lines = Vec::new();
+        for (at, step) in self.steps.iter().enumerate() {
+            hidden += step.more;
+            if (head..tail).contains(&at) {
+                hidden += 1;
+                continue;
+            }
+            if hidden > 0 {
+                lines.push(Line::More(std::mem::take(&mut hidden)));
+            }
+            lines.push(Line::Step(step));
+        }
+        lines
     }
 }
 

@@ -121,27 +121,35 @@ pub enum SnapshotError {
     NoIndex,
 }
 
-/// The file in memory. What cannot be mapped is unpacked into a temporary file first.
-pub(crate) fn map(input: Input, options: &OpenOptions<'_>) -> io::Result<Mmap> {
+/// The file in memory, and why its end is missing. What cannot be mapped is unpacked into a temporary file first.
+pub(crate) fn map(
+    input: Input,
+    options: &OpenOptions<'_>,
+) -> io::Result<(Mmap, Option<io::Error>)> {
     let mut stream: Box<dyn Read + Send> = match input.source {
-        Source::Mapped(map) => return Ok(map),
+        Source::Mapped(map) => return Ok((map, None)),
         Source::Bytes(bytes) => Box::new(Cursor::new(bytes)),
         Source::Stream(stream) => stream,
     };
     let mut file = tempfile::tempfile_in(&options.scratch)?;
     let mut buffer = vec![0; 1 << 20];
-    loop {
+    let mut unpacked = 0;
+    let damage = loop {
         let length = match stream.read(&mut buffer) {
-            Ok(0) => break,
+            Ok(0) => break None,
             Ok(length) => length,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            // A compressed file that is cut short: what came before counts.
-            Err(_) => break,
+            // A compressed file that is damaged: what came before counts.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && unpacked > 0 => {
+                break Some(error);
+            }
+            Err(error) => return Err(error),
         };
         file.write_all(&buffer[..length])?;
+        unpacked += length;
         (options.progress)(Stage::Unpacking, length as u64);
-    }
-    map_file(&file)
+    };
+    Ok((map_file(&file)?, damage))
 }
 
 pub(crate) fn map_file(file: &File) -> io::Result<Mmap> {
@@ -166,7 +174,8 @@ impl Snapshot {
         if options.only_indexed && !is_mapped {
             return Err(SnapshotError::NoIndex);
         }
-        let file = Arc::new(map(input, options)?);
+        let (file, damage) = map(input, options)?;
+        let file = Arc::new(file);
         // Compressed files have one only if asked for: they are unpacked all the same.
         let beside_is_of_use = is_mapped && file.len() >= INDEXED;
         let is_asked_for = matches!(options.index, IndexPlace::Cache | IndexPlace::Folder(_));
@@ -180,7 +189,7 @@ impl Snapshot {
             return Err(SnapshotError::NoIndex);
         }
         if !is_named || !is_wanted {
-            let mut snapshot = Self::of_map(name, file, options)?;
+            let mut snapshot = Self::of_unpacked(name, file, damage, options)?;
             snapshot.contents.lacks_elements = left_out.is_so();
             if is_asked_for {
                 snapshot.index = IndexState::Nameless;
@@ -191,6 +200,9 @@ impl Snapshot {
         let store = store(options, &file)?;
         let mut contents = read_outline(&file, &|range| crate::input::forget(&file, range))?;
         contents.lacks_elements = left_out.is_so();
+        if let Some(damage) = damage {
+            contents.damage.note_first(damage.to_string());
+        }
         let dump = select_dump(&name, &contents, options.dump)?;
         let key = index::Key::new(path, &file, dump, &options.follow, options.wide)?;
         let mut places = Vec::new();
@@ -281,8 +293,21 @@ impl Snapshot {
         file: Arc<Mmap>,
         options: &OpenOptions<'_>,
     ) -> Result<Self, SnapshotError> {
+        Self::of_unpacked(name, file, None, options)
+    }
+
+    /// As [`Self::of_map`], of a file whose end may be missing for a reason.
+    fn of_unpacked(
+        name: String,
+        file: Arc<Mmap>,
+        damage: Option<io::Error>,
+        options: &OpenOptions<'_>,
+    ) -> Result<Self, SnapshotError> {
         let store = store(options, &file)?;
-        let contents = read_outline(&file, &|range| crate::input::forget(&file, range))?;
+        let mut contents = read_outline(&file, &|range| crate::input::forget(&file, range))?;
+        if let Some(damage) = damage {
+            contents.damage.note_first(damage.to_string());
+        }
         let dump = select_dump(&name, &contents, options.dump)?;
         Self::build(name, file, contents, dump, options, store)
     }
@@ -385,7 +410,14 @@ pub(crate) fn select_dump(
             true => "`hprof-rs summary` shows what it has",
             false => "its heap dump is in text; take dumps with format=b to have them analysed",
         };
-        let message = format!("{name} holds no binary heap dump: {advice}");
+        let mut message = format!("{name} holds no binary heap dump: {advice}");
+        // Then there may have been one.
+        if let Some(first) = contents.damage.entries.first() {
+            message = format!(
+                "{name} holds no binary heap dump before it is damaged: {}",
+                first.message
+            );
+        }
         return Err(SnapshotError::NoDump(message));
     }
     match wanted {

@@ -131,9 +131,12 @@ impl<'p> StripPlan<'p> {
 
     fn record(&mut self, record: &Record<'_>) {
         match *record {
-            Record::Utf8 { id, .. } if self.looks_at_names() => {
+            Record::Utf8 { id, .. } if self.looks_at_names() || self.policy.empties_fields => {
                 let text = record.text().unwrap_or_default();
-                self.texts.insert(id, text.into());
+                // Of a large program all names together are many megabytes.
+                if self.looks_at_names() || StripPolicy::is_of_size(&text) {
+                    self.texts.insert(id, text.into());
+                }
             }
             Record::LoadClass { class, name, .. } => {
                 self.names.insert(name);
@@ -289,10 +292,13 @@ impl<'p> StripPlan<'p> {
 
     /// The rule for a field that `declaring` declares, of an instance of `class`.
     fn rule(&self, class: ObjectId, declaring: ObjectId, field: StringId) -> Rule {
+        let field = self.text(field);
+        if field == "size" && StripPolicy::is_size(&self.class_name(declaring), field) {
+            return Rule::Keep;
+        }
         if !self.policy.has_rules() {
             return Rule::Common;
         }
-        let field = self.text(field);
         let (class, declaring) = (self.class_name(class), self.class_name(declaring));
         if self.policy.decides_as_thread_name(&declaring, field) {
             return match self.policy.threads {

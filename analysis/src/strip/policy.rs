@@ -16,6 +16,9 @@ const THREAD: &str = "java.lang.Thread";
 /// Its field with the name, and that of thread groups.
 const NAME: &str = "name";
 
+/// The stack of a virtual thread that does not run.
+const STACK_CHUNK: &str = "jdk.internal.vm.StackChunk";
+
 /// The contents that stay in a copy. Without rules none do but numbers in fields.
 #[derive(Clone, Copy, Default)]
 pub struct StripPolicy<'a> {
@@ -101,6 +104,17 @@ impl StripPolicy<'_> {
 
     /// True for a field with the name of a thread or group, if the policy for these decides and not
     /// the rules for fields.
+    /// True of the field with the size of a virtual thread's stack, which stays: no program writes it, and
+    /// the size of the object follows from it.
+    pub(super) fn is_size(declaring: &str, field: &str) -> bool {
+        field == "size" && declaring == STACK_CHUNK
+    }
+
+    /// True of a text that [`Self::is_size`] looks at, as the file has it.
+    pub(super) fn is_of_size(text: &str) -> bool {
+        text == "size" || text.replace('/', ".") == STACK_CHUNK
+    }
+
     pub(super) fn decides_as_thread_name(&self, declaring: &str, field: &str) -> bool {
         self.threads != ThreadNames::AsField
             && field == NAME

@@ -226,6 +226,11 @@ impl Made {
             }
             next = class.super_id;
         }
+        self.put_record(id, class, &bytes);
+    }
+
+    /// An instance whose fields have the given bytes.
+    pub fn put_record(&mut self, id: u64, class: u64, bytes: &[u8]) {
         let head = [vec![0x21], self.id(id), vec![0; 4], self.id(class)].concat();
         self.heap.extend(head);
         self.heap.extend((bytes.len() as u32).to_be_bytes());

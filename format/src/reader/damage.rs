@@ -24,7 +24,7 @@ pub enum HeaderError {
     #[error("unknown HPROF version `{0}`: 1.0.1, 1.0.2 and 1.0.3 are known")]
     Version(String),
     /// Identifiers of a width that is neither 4 nor 8.
-    #[error("identifiers of {0} bytes: only 4 and 8 are possible")]
+    #[error("identifiers of {0} byte{s}: only 4 and 8 bytes are possible", s = if *.0 == 1 { "" } else { "s" })]
     IdSize(u32),
 }
 

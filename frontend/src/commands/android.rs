@@ -130,6 +130,9 @@ pub(super) fn as_text(trace: &Trace, style: Style) -> String {
     }
     text.push_str(&format!("\n  {}\n", printable(&trace.path.root)));
     for (index, (step, mark)) in trace.path.steps.iter().zip(&trace.marks).enumerate() {
+        if step.more > 0 {
+            text.push_str(&format!("  \u{2502}  ... {} more\n", count(step.more)));
+        }
         if let Some(edge) = &step.edge {
             let edge = printable(edge.to_string().trim_start());
             text.push_str(&format!("  \u{2502}  {edge}\n"));

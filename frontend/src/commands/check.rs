@@ -51,7 +51,9 @@ impl Check {
             let dump = opened.contents.dumps.get(number - 1);
             let missing = dump.map(|dump| LeftOut::of_dump(&opened.contents, dump));
             let lines = left_out::dangling(missing.unwrap_or_default(), gaps);
-            let lines = lines.into_iter();
+            let absent = dump.map_or(0, left_out::objects_without_class);
+            let broken = gaps.without_class.saturating_sub(absent);
+            let lines = lines.into_iter().chain(left_out::broken_classes(broken));
             lines.map(move |line| format!("heap dump {number}: {line}"))
         }));
         let is_sound = opened.contents.damage.is_empty() && missing.is_empty();
@@ -87,6 +89,11 @@ fn gaps(opened: &Opened, file: &[u8]) -> Vec<(usize, Gaps)> {
 fn missing_parts(opened: &Opened) -> Vec<String> {
     let contents = &opened.contents;
     let mut missing = Vec::new();
+    if !contents.has_data() {
+        missing.push(
+            "the file holds neither a heap dump nor a profile: it may be cut short".to_owned(),
+        );
+    }
     missing.extend(left_out::by_counts(contents));
     for (number, dump) in (1..).zip(&contents.dumps) {
         if !dump.is_ended {
@@ -94,11 +101,7 @@ fn missing_parts(opened: &Opened) -> Vec<String> {
                 "heap dump {number} lacks the record that ends it: it may be incomplete"
             ));
         }
-        let classes = dump.census.classes();
-        let unknown = classes
-            .filter(|(class, count)| count.instances > 0 && !dump.census.shapes.contains_key(class))
-            .map(|(_, count)| count.instances)
-            .sum::<u64>();
+        let unknown = left_out::objects_without_class(dump);
         if unknown > 0 {
             let objects = plural(unknown, "object", "objects");
             missing.push(format!("heap dump {number} lacks the classes of {objects}"));

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use hprof_analysis::android::traces;
 use hprof_analysis::leaks::{ClassShare, LeakOptions, leaks};
-use hprof_analysis::paths::Path;
+use hprof_analysis::paths::{Line, Path};
 use serde_json::json;
 
 use crate::render::screen::{
@@ -155,14 +155,14 @@ fn one(number: usize, explained: &ExplainedSuspect, style: Style) -> String {
 pub(super) fn path(path: &Path, indent: &str, style: Style) -> String {
     const ENDS: usize = 12;
     let mut text = format!("{indent}{}\n", style.dim(&printable(&path.root)));
-    let length = path.steps.len();
-    for (index, step) in path.steps.iter().enumerate() {
-        if length > 2 * ENDS && index == ENDS {
-            text.push_str(&format!("{indent}... {} more\n", length - 2 * ENDS));
-        }
-        if length > 2 * ENDS && (ENDS..length - ENDS).contains(&index) {
-            continue;
-        }
+    for line in path.lines(ENDS) {
+        let step = match line {
+            Line::Step(step) => step,
+            Line::More(left_out) => {
+                text.push_str(&format!("{indent}... {} more\n", count(left_out)));
+                continue;
+            }
+        };
         let edge = step.edge.as_ref().map_or(String::new(), |edge| {
             format!("{} \u{2192} ", printable(edge.to_string().trim_start()))
         });

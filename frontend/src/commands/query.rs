@@ -86,7 +86,7 @@ impl Query {
         query::check(&sql)?;
         let snapshot = snapshot::open(file, &self.look)?;
         let name = snapshot.name.clone();
-        let connection = query::connect(snapshot)?;
+        let (connection, heap) = query::connect(snapshot)?;
         let explained = |error: rusqlite::Error| anyhow!("{}", query::explain(&error));
         let mut statement = (connection.prepare(&query::prepare(&sql))).map_err(explained)?;
         let head: Vec<String> = (statement.column_names().iter())
@@ -113,6 +113,9 @@ impl Query {
                 "hprof-rs: {} rows are shown, and there are more (--limit 0 for all)",
                 count(limit)
             );
+        }
+        if let Some(hint) = heap.hint() {
+            tell!("hprof-rs: {hint}");
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -130,11 +130,11 @@ struct Analyser<'a> {
 
 impl Analyser<'_> {
     fn run(&self) -> anyhow::Result<ExitCode> {
-        let file = self.unpacked()?;
+        let (file, damage) = self.unpacked()?;
         let opened = open::open(&file, false, 0, false, self.memory);
         let outcome = match opened {
             Ok(opened) if opened.contents.dumps.is_empty() => self.profile(&file)?,
-            Ok(_) => self.heap_dump(&file)?,
+            Ok(_) => self.heap_dump(&file, damage)?,
             // It may be none of both, and one of these.
             Err(error) => match self.log(&file)? {
                 Some(outcome) => outcome,
@@ -145,21 +145,21 @@ impl Analyser<'_> {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The file, or what it holds if it is compressed.
-    fn unpacked(&self) -> anyhow::Result<PathBuf> {
+    /// The file, or what it holds if it is compressed; and why its end is missing.
+    fn unpacked(&self) -> anyhow::Result<(PathBuf, Option<io::Error>)> {
         let explained = |error| what_it_is::explained(self.file, error);
         let input = Input::open(self.file).map_err(|error| explained(error.into()))?;
         if input.mapped().is_some() {
-            return Ok(self.file.to_owned());
+            return Ok((self.file.to_owned(), None));
         }
         let step = Step::begin("unpacking", 0);
         let path = self.analysis.join("unpacked");
         let mut file = File::create_new(&path).context("cannot unpack")?;
         let mut reader = input.into_reader();
         let mut buffer = vec![0; 1 << 18];
-        loop {
+        let damage = loop {
             match reader.read(&mut buffer) {
-                Ok(0) => break,
+                Ok(0) => break None,
                 Ok(length) => {
                     let part = buffer.get(..length).unwrap_or_default();
                     file.write_all(part).context("cannot unpack")?;
@@ -167,18 +167,17 @@ impl Analyser<'_> {
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // What came before the damage can be looked at.
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break Some(error),
                 Err(error) => {
-                    let damaged = || format!("{}: its compressed data is damaged", self.name);
-                    return Err(error).with_context(damaged);
+                    return Err(error).with_context(|| format!("cannot unpack {}", self.name));
                 }
             }
-        }
+        };
         set_time(&path, FILE_TIME)?;
-        Ok(path)
+        Ok((path, damage))
     }
 
-    fn heap_dump(&self, file: &Path) -> anyhow::Result<Value> {
+    fn heap_dump(&self, file: &Path, damage: Option<io::Error>) -> anyhow::Result<Value> {
         let look = OpenArguments {
             memory: self.memory,
             index: Some(self.analysis.to_owned()),
@@ -193,6 +192,11 @@ impl Analyser<'_> {
         let _step = Step::begin("report", 0);
         let mut report = Report::new(&snapshot)?;
         self.name.clone_into(&mut report.file);
+        if let Some(damage) = damage {
+            report
+                .notes
+                .insert(0, format!("{damage}; what is shown is the rest"));
+        }
         let json = serde_json::to_string(&report)?;
         self.write("report.json", &foreign::json(&json))?;
         self.write("report.html", &foreign::markup(&html(&report)?))?;

@@ -140,7 +140,8 @@ fn logged(path: &Path, input: Input, alone: bool, memory: MemoryArgument) -> any
         summary,
     };
     if is_cut_short {
-        log.notes.push("A compressed file is cut short.".to_owned());
+        log.notes
+            .push("A compressed file is damaged or cut short.".to_owned());
     }
     Ok(log)
 }
@@ -156,7 +157,7 @@ pub fn headline(summary: &Summary) -> String {
     }
 }
 
-/// Reads a file; true if it is compressed and cut short.
+/// Reads a file; true if it is compressed and its end is missing.
 fn feed(reader: &mut Reader, input: Input, path: &Path) -> anyhow::Result<bool> {
     let name = input.name.clone();
     let bar = open::progress_bar(&input);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hprof_analysis::numbers::ObjectNumber;
+use hprof_analysis::paths::{Line, Path};
 use hprof_analysis::snapshot::Value;
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::Value as Sql;
@@ -10,6 +11,10 @@ use rusqlite::{Connection, Error, Result};
 
 use super::Heap;
 use super::table::Cell;
+use crate::render::screen::count;
+
+/// Steps that `path` gives at each end of a long path.
+const PATH_ENDS: usize = 12;
 
 /// The functions: how they are called, and what they give.
 pub const FUNCTIONS: [(&str, &str); 4] = [
@@ -19,7 +24,10 @@ pub const FUNCTIONS: [(&str, &str); 4] = [
     ),
     ("text(id)", "the text of a string or the value of a box"),
     ("describe(id)", "the object in words"),
-    ("path(id)", "the shortest path from a root, in words"),
+    (
+        "path(id)",
+        "the shortest path from a root, in words; of a long one both ends",
+    ),
 ];
 
 /// Makes the functions known to a connection.
@@ -35,7 +43,11 @@ pub fn register(connection: &Connection, heap: &Arc<Heap>) -> Result<()> {
         })
     };
     add("field", 2, |heap, context| {
-        let name: String = context.get(1)?;
+        let name: String = context.get(1).map_err(|_| {
+            let message =
+                "the second argument of field is the name of a field, such as 'user.name'";
+            Error::UserFunctionError(message.into())
+        })?;
         Ok(object(heap, context)?
             .and_then(|object| heap.follow(object, &name))
             .map_or(Sql::Null, |value| sql(heap.value(&value))))
@@ -69,7 +81,7 @@ fn object(heap: &Heap, context: &Context<'_>) -> Result<Option<ObjectNumber>> {
         let message = "the first argument is the id of an object, such as '0x7ffd00770'";
         Error::UserFunctionError(message.into())
     })?;
-    Ok(id.and_then(|id| heap.object(&id)))
+    Ok(id.and_then(|id| heap.named(&id)))
 }
 
 fn sql(cell: Cell<'_>) -> Sql {
@@ -95,9 +107,16 @@ impl Heap {
     /// The shortest path to an object, in words.
     fn path(&self, object: ObjectNumber) -> Option<String> {
         let objects = self.paths.to(&self.snapshot, object).ok()??;
-        let path = hprof_analysis::paths::Path::new(&self.snapshot, &objects);
+        let path = Path::new(&self.snapshot, &objects);
         let mut text = path.root.clone();
-        for step in &path.steps {
+        for line in path.lines(PATH_ENDS) {
+            let step = match line {
+                Line::Step(step) => step,
+                Line::More(left_out) => {
+                    text.push_str(&format!(" > ({} more)", count(left_out)));
+                    continue;
+                }
+            };
             if let Some(edge) = &step.edge {
                 text.push_str(&edge.to_string());
             }

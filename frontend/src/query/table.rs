@@ -64,6 +64,9 @@ pub type Column = (&'static str, &'static str, &'static str);
 /// that are.
 pub type Key = (usize, i64);
 
+/// The key columns that hold identifiers.
+const IDENTIFIERS: [&str; 5] = ["id", "object", "dominator", "source", "target"];
+
 /// The rows of a table.
 pub trait Rows: Sized + 'static {
     /// The table's name.
@@ -203,6 +206,12 @@ impl<R: Rows> Cursor<R> {
 // SAFETY: `Cursor` is `repr(C)` and begins with a `sqlite3_vtab_cursor`.
 unsafe impl<R: Rows> VTabCursor for Cursor<R> {
     fn filter(&mut self, index: c_int, _: Option<&str>, values: &Filters<'_>) -> Result<()> {
+        let column = (index as usize).checked_sub(1).map(|at| R::COLUMNS[at].0);
+        if column.is_some_and(|column| IDENTIFIERS.contains(&column))
+            && let Some(value) = values.iter().next()
+        {
+            self.heap.note_misspelt(value);
+        }
         let key: Option<String> = match index {
             0 => None,
             // A null equals nothing, and numbers are no names.

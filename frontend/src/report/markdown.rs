@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use hprof_analysis::paths::Path;
+use hprof_analysis::paths::{Line, Path};
 
 use super::Report;
 use crate::left_out::kept_alive;
@@ -70,12 +70,12 @@ fn write(report: &Report, out: &mut String) -> std::fmt::Result {
     for row in report.classes.iter().take(30) {
         writeln!(
             out,
-            "| {} | {} | {} | {} | `{}` |",
+            "| {} | {} | {} | {} | {} |",
             percent(row.retained_bytes, summary.live_bytes),
             bytes(row.retained_bytes),
             bytes(row.shallow_bytes),
             count(row.objects),
-            cell(&row.name)
+            code(&row.name)
         )?;
     }
     writeln!(
@@ -127,14 +127,14 @@ fn write(report: &Report, out: &mut String) -> std::fmt::Result {
 /// A path as a block of lines; the middle of long ones is left out.
 fn path(path: &Path, out: &mut String) -> std::fmt::Result {
     writeln!(out, "```\n{}", printable(&path.root))?;
-    let steps = &path.steps;
-    for (at, step) in steps.iter().enumerate() {
-        if steps.len() > 30 && (15..steps.len() - 15).contains(&at) {
-            if at == 15 {
-                writeln!(out, "... {} more", steps.len() - 30)?;
+    for line in path.lines(15) {
+        let step = match line {
+            Line::Step(step) => step,
+            Line::More(left_out) => {
+                writeln!(out, "... {} more", count(left_out))?;
+                continue;
             }
-            continue;
-        }
+        };
         let edge = step
             .edge
             .as_ref()
@@ -151,10 +151,34 @@ fn path(path: &Path, out: &mut String) -> std::fmt::Result {
     writeln!(out, "```\n")
 }
 
+/// Text as code in a table's cell, where only a pipe needs an escape: entities would be shown as they are written.
+fn code(text: &str) -> String {
+    let text = printable(text).replace('|', "\\|");
+    if !text.contains('`') {
+        return format!("`{text}`");
+    }
+    // A longer row of backticks than any within.
+    let fence = "`".repeat(1 + text.split(|c| c != '`').map(str::len).max().unwrap_or(0));
+    format!("{fence} {text} {fence}")
+}
+
 /// Text that cannot break out of a table's cell.
 fn cell(text: &str) -> String {
     printable(text)
         .replace('|', "\\|")
         .replace('`', "'")
         .replace('<', "&lt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_has_no_entities_and_no_way_out() {
+        assert_eq!(code("a.B<init>&[]"), "`a.B<init>&[]`");
+        assert_eq!(code("a|b"), "`a\\|b`");
+        assert_eq!(code("a``b"), "``` a``b ```");
+        assert_eq!(code("`"), "`` ` ``");
+    }
 }

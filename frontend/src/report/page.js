@@ -144,8 +144,16 @@
       make("span", {class: "bytes"}, object(step.id), ", keeps " + bytes(step.retained_bytes)),
       marks && marks[index].status !== "unknown" ? make("div", {class: "mark " + marks[index].status}, words[marks[index].status] + (marks[index].reason ? ": " + marks[index].reason : "")) : null,
       marks ? marks[index].labels.map(label => make("div", {class: "mark"}, label)) : null);
-    let steps = p.steps.map(step);
-    if (steps.length > 30) steps = [...steps.slice(0, 15), make("li", null, count(steps.length - 30) + " more"), ...steps.slice(-15)];
+    // The middle of a long path is hidden; other parts were left out before.
+    const [head, tail] = p.steps.length > 30 ? [15, p.steps.length - 15] : [p.steps.length, p.steps.length], steps = [];
+    let hidden = 0;
+    p.steps.forEach((one, index) => {
+      hidden += one.more || 0;
+      if (index >= head && index < tail) return hidden++;
+      if (hidden) steps.push(make("li", null, count(hidden) + " more"));
+      hidden = 0;
+      steps.push(step(one, index));
+    });
     return make("ul", {class: "path"}, make("li", null, make("span", {class: "edge"}, p.root)), steps);
   };
   const edge = e => e.kind === "field" ? "." + e.name : e.kind === "static" ? "." + e.name + " (static)" : e.kind === "element" ? "[" + e.name + "]" : e.name;

@@ -101,3 +101,117 @@ fn damaged_dumps_of_every_producer_give_a_report_or_say_why_not() {
         }
     }
 }
+
+/// Text as gzip.
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let scene = Scene::new();
+    let plain = scene.path("plain");
+    fs::write(&plain, bytes).unwrap();
+    let gzip = std::process::Command::new("gzip")
+        .arg("-c")
+        .arg(&plain)
+        .output();
+    gzip.expect("gzip runs").stdout
+}
+
+#[test]
+fn every_command_says_that_a_gzip_stream_is_damaged() {
+    let scene = Scene::new();
+    let packed = packed(&fs::read(dump()).unwrap());
+    let end = packed.len();
+    let broken = |at: usize, with: u8| {
+        let mut bytes = packed.clone();
+        bytes[at..at + 8].fill(with);
+        bytes
+    };
+    let cases = [
+        // The checksum is wrong.
+        ("crc", broken(end - 8, 0x11), "is damaged after"),
+        ("trailer", packed[..end - 4].to_vec(), "is cut short after"),
+        ("late", broken(end * 9 / 10, 0xff), "is damaged after"),
+        ("cut", packed[..end * 9 / 10].to_vec(), "is cut short after"),
+    ];
+    for (name, bytes, words) in cases {
+        let file = format!("{name}.hprof.gz");
+        fs::write(scene.path(&file), bytes).unwrap();
+        for arguments in [
+            &["check"][..],
+            &["leaks"],
+            &["threads"],
+            &["histogram"],
+            &["query"],
+        ] {
+            let mut arguments = [arguments, &[&file]].concat();
+            if arguments[0] == "query" {
+                arguments.push("SELECT count(*) FROM objects");
+            }
+            let output = run(&mut scene.hprof_rs(&arguments), "");
+            let said = stdout(&output) + &stderr(&output);
+            assert!(said.contains(words), "{arguments:?}: {said}");
+            assert!(!said.contains("TMPDIR"), "{arguments:?}: {said}");
+            let status = i32::from(arguments[0] == "check");
+            assert_eq!(output.status.code(), Some(status), "{arguments:?}: {said}");
+        }
+        let report = run(&mut scene.hprof_rs(&["report", "--json", &file]), "");
+        let report: Value = serde_json::from_str(&stdout(&report)).unwrap();
+        let note = report["notes"][0].as_str().unwrap();
+        assert!(note.contains(words), "{name}: {note}");
+        let check = run(&mut scene.hprof_rs(&["check", "--json", &file]), "");
+        let check: Value = serde_json::from_str(&stdout(&check)).unwrap();
+        assert_eq!(check["is_sound"], false, "{name}");
+    }
+}
+
+#[test]
+fn a_circle_of_superclasses_is_not_sound() {
+    let scene = Scene::new();
+    let mut made = Made::new();
+    let (a, b) = (made.fresh(), made.fresh());
+    made.describe_class(a, "A", b, &[("next", Ref(0))], &[], 0);
+    made.describe_class(b, "B", a, &[], &[], 0);
+    let only = made.fresh();
+    made.put_record(only, a, &[0; 8]);
+    made.root(0x05, only);
+    fs::write(scene.path("circle.hprof"), made.bytes()).unwrap();
+    for command in ["check", "leaks"] {
+        let output = run(&mut scene.hprof_rs(&[command, "circle.hprof"]), "");
+        let said = stdout(&output) + &stderr(&output);
+        assert!(
+            said.contains("1 object is of a class that the file"),
+            "{said}"
+        );
+        assert!(said.contains("superclasses form a circle"), "{said}");
+        assert_eq!(
+            output.status.code(),
+            Some(i32::from(command == "check")),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_dump_that_ends_before_its_objects_is_not_sound() {
+    let bytes = fs::read(dump()).unwrap();
+    let scene = Scene::new();
+    let all = |length: usize, command: &[&str]| {
+        fs::write(scene.path("short.hprof"), &bytes[..length]).unwrap();
+        let output = run(
+            &mut scene.hprof_rs(&[command, &["short.hprof"]].concat()),
+            "",
+        );
+        (output.status.code(), stdout(&output) + &stderr(&output))
+    };
+    let ends = record_ends(&bytes);
+    // Header alone, between records, within a record.
+    for length in [ends[0], ends[5], ends[5] + 12] {
+        let (status, said) = all(length, &["check"]);
+        assert_eq!(status, Some(1), "{said}");
+        assert!(said.contains("neither a heap dump nor a profile"), "{said}");
+        assert!(!said.contains("sound ("), "{said}");
+    }
+    for command in [&["leaks"][..], &["histogram"], &["dominators"]] {
+        let (status, said) = all(ends[5] + 12, command);
+        assert_eq!(status, Some(1), "{said}");
+        assert!(said.contains("no binary heap dump before"), "{said}");
+    }
+}

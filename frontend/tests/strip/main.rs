@@ -2,6 +2,8 @@
 
 #![allow(clippy::disallowed_macros)]
 
+#[path = "../../../analysis/tests/common/made.rs"]
+mod made;
 mod safe;
 #[path = "../support/mod.rs"]
 mod support;
@@ -14,6 +16,8 @@ use std::process::Output;
 use hprof_format::binary::{Record, SubRecord};
 use hprof_format::reader::Reader;
 use java_test_harness::{Run, contains, each_jdk};
+use made::Made;
+use made::Put::{Int, Ref};
 use serde_json::Value;
 use support::{Scene, run, stderr, stdout};
 
@@ -178,6 +182,56 @@ fn an_output_in_a_folder_that_is_not_there_is_named_as_the_user_did() {
         // The checkout may lie below /tmp.
         assert!(!errors.replace(&data, "").contains("tmp"), "{errors}");
     }
+}
+
+/// A stack of a virtual thread is as long as its field `size` says.
+#[test]
+fn sizes_of_the_stacks_of_virtual_threads_stay() {
+    let mut made = Made::new();
+    let object = made.object();
+    let fields = [("parent", Ref(0)), ("size", Int(0)), ("sp", Int(0))];
+    let class = made.class("jdk.internal.vm.StackChunk", object, &fields);
+    let stack = made.instance(class, &[("size", Int(4711)), ("sp", Int(17))]);
+    made.root(0x05, stack);
+    let scene = Scene::new();
+    fs::write(scene.path("a.hprof"), made.bytes()).expect("written");
+    let run = |arguments: &[&str]| {
+        let output = run(&mut scene.hprof_rs(arguments), "");
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output)
+    };
+    let proof = ["--prove", "proof.json"];
+    run(&[
+        &["strip", "--fields", "a.hprof", "-o", "b.hprof"][..],
+        &proof,
+    ]
+    .concat());
+    let histograms = ["a.hprof", "b.hprof"].map(|file| {
+        let found: Value = serde_json::from_str(&run(&["histogram", "--json", file])).unwrap();
+        found["histogram"]["rows"].clone()
+    });
+    assert!(histograms[0].is_array());
+    assert_eq!(histograms[0], histograms[1]);
+    let text = run(&["histogram", "b.hprof"]);
+    assert!(text.contains("StackChunk"), "{text}");
+    let values = ["size", "sp"].map(|field| {
+        let sql = format!("SELECT value FROM fields WHERE name = '{field}'");
+        run(&["query", "--csv", "b.hprof", &sql])
+    });
+    assert_eq!(values, ["value\n4711\n", "value\n0\n"]);
+}
+
+#[test]
+fn a_full_disk_is_told_of_with_the_name_of_the_output() {
+    if !Path::new("/dev/full").exists() {
+        return;
+    }
+    let data = support::data("hprof-32.bin");
+    let output = heap(&["strip", &data, "-o", "/dev/full"]);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("cannot write /dev/full: No space"), "{said}");
+    assert!(!said.contains(&data), "{said}");
 }
 
 #[test]

@@ -143,6 +143,15 @@ pub struct PathItem {
     pub field: Option<String>,
     /// Its retained size, in bytes.
     pub retained: u64,
+    /// The objects between the one before and this one that are left out: of a list the middle. Then `field` is of
+    /// the last of these.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub more: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Objects of a class that a suspect keeps alive.
@@ -222,6 +231,7 @@ pub(super) fn step(step: &Step) -> PathItem {
         name: step.description.clone(),
         field,
         retained: step.retained_bytes,
+        more: step.more,
     }
 }
 

@@ -56,6 +56,7 @@ pub fn path(opened: &Arc<Opened>, id: &str) -> Result<PathAnswer, ViewError> {
             .edge
             .map(|edge| edge.to_string().trim_start().to_owned()),
         retained: step.retained_bytes,
+        more: step.more,
     });
     Ok(PathAnswer {
         root: Some(root),

@@ -98,6 +98,8 @@ pub struct Step {
     pub description: String,
     /// Its retained size, in bytes.
     pub retained_bytes: u64,
+    /// The objects between the step before and this one that are left out.
+    pub more: u64,
 }
 
 /// How an object is held.

@@ -21,6 +21,8 @@ pub enum By {
     ThreadNames,
     /// Numbers that stand for names of threads and their groups, and that the original has too.
     ThreadNumbers,
+    /// The field with the size of a virtual thread's stack stays.
+    Sizes,
     /// Numbers in fields stay, as `--fields` was not given.
     Fields,
     /// The contents of all strings stay.
@@ -203,6 +205,10 @@ impl<'p> Allowed<'p> {
         self.fields.entry(class).or_insert_with(|| {
             let fields = shapes.fields(class).unwrap_or_default().into_iter();
             let by = |field: Field| {
+                let name = shapes.text(field.name);
+                if StripPolicy::is_size(&shapes.class_name(field.declaring), name) {
+                    return (field, Some(By::Sizes));
+                }
                 let by = match rule(policy, shapes, class, field.declaring, field.name) {
                     Rule::Common => (!policy.empties_fields).then_some(By::Fields),
                     Rule::Keep => Some(By::Keep),

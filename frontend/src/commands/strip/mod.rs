@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 use hprof_analysis::input::Input;
-use hprof_analysis::strip::{Form, StripPlan, Stripped};
+use hprof_analysis::strip::{Form, StripError, StripPlan, Stripped};
 use hprof_platform::intake::{StripRules, ThreadNamesRule};
 use serde_json::json;
 
@@ -219,7 +219,20 @@ impl Strip {
                 Ok(plan.copy(read()?, file)?)
             }
         })
-        .with_context(|| name.clone())?;
+        .map_err(|error| {
+            // The file is read from memory, so what the system refuses is to write.
+            let is_refused = |cause: &(dyn std::error::Error + 'static)| {
+                let cause = match cause.downcast_ref::<StripError>() {
+                    Some(StripError::Io(error)) => Some(error),
+                    _ => cause.downcast_ref::<io::Error>(),
+                };
+                cause.is_some_and(|it| it.raw_os_error().is_some())
+            };
+            match error.chain().any(is_refused) {
+                true => error.context(format!("cannot write {}", self.output.display())),
+                false => error.context(name.clone()),
+            }
+        })?;
         say(&name, &self.output, &stripped);
         written::say(
             &self.output,

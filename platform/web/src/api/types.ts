@@ -188,6 +188,8 @@ export interface PathItem {
   name: string;
   field: string | null;
   retained: number | null;
+  /** The objects between the one before and this one that are left out. */
+  more?: number;
 }
 
 /** The way from a root to an object; no items if no root reaches it. */

@@ -1,7 +1,7 @@
 // A path from a root as a drawn line of steps.
 import type { PathItem } from "../api/types";
 import { selectObject } from "../grid/actions";
-import { bytes, shown } from "../format";
+import { bytes, count, shown } from "../format";
 import { A, Name } from "../parts/basics";
 import { texts } from "../texts";
 import { said } from "../texts/said";
@@ -22,13 +22,13 @@ export function Path({ items, root, blame, end }: { items: PathItem[]; root?: st
           return (
             <li key="hidden" class="path-hidden">
               <button type="button" class="link" onClick={() => setWhole(true)}>
-                {t.inspector.longPath(String(hide))}
+                {t.inspector.longPath(count(hide))}
               </button>
             </li>
           );
         }
         if (hide && index > cut && index <= cut + hide) return null;
-        return (
+        const step = (
           <li key={index} class={item.object === blame ? "blame" : item.object === end ? "end" : undefined}>
             {index === 0 && root && (
               <span class="label">
@@ -47,6 +47,9 @@ export function Path({ items, root, blame, end }: { items: PathItem[]; root?: st
             {item.object === blame && <span class="label warn">{t.suspects.accumulation}</span>}
           </li>
         );
+        // What the server leaves out lies before the step.
+        const gap = item.more ? <li class="path-hidden dim">{t.inspector.leftOut(count(item.more))}</li> : null;
+        return [gap, step];
       })}
     </ol>
   );

@@ -313,6 +313,7 @@ export const en = {
     oneOf: "Each",
     subclasses: "Subclasses",
     longPath: (n: string) => `Show ${n} more steps`,
+    leftOut: (n: string) => `${n} more`,
     rootless: "root",
     of: (n: string) => `of ${n}`,
     kinds: { string: "text", number: "number", boolean: "boolean", date: "date", bytes: "bytes", collection: "collection", array: "array", uuid: "UUID", file: "file", enum: "enum", thread: "thread" } as Record<string, string>,

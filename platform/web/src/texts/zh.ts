@@ -362,6 +362,7 @@ export const zh: Texts = {
     oneOf: "每个",
     subclasses: "子类",
     longPath: (n) => `再显示 ${n} 步`,
+    leftOut: (n) => `省略 ${n} 步`,
     rootless: "根",
     of: (n) => `共 ${n}`,
     kinds: { string: "文本", number: "数字", boolean: "布尔", date: "日期", bytes: "字节", collection: "集合", array: "数组", uuid: "UUID", file: "文件", enum: "枚举", thread: "线程" },
