@@ -33,9 +33,9 @@ fn make_in(prefix: &str, bases: impl Iterator<Item = PathBuf>) -> io::Result<Tem
             Ok(folder) => return Ok(folder),
             Err(error) => {
                 kind = error.kind();
-                // The crate's error has the whole path, with a name that was never there.
-                let reason = error.get_ref().and_then(|it| it.source());
-                let reason = reason.map_or_else(|| error.to_string(), ToString::to_string);
+                let reason = error.to_string();
+                // The crate's error ends with the whole path, whose last name was never there.
+                let reason = reason.split(" at path ").next().unwrap_or_default();
                 reasons.push(format!("{}: {reason}", base.display()));
             }
         }
