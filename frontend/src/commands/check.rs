@@ -89,11 +89,6 @@ fn gaps(opened: &Opened, file: &[u8]) -> Vec<(usize, Gaps)> {
 fn missing_parts(opened: &Opened) -> Vec<String> {
     let contents = &opened.contents;
     let mut missing = Vec::new();
-    if !contents.has_data() {
-        missing.push(
-            "the file holds neither a heap dump nor a profile: it may be cut short".to_owned(),
-        );
-    }
     missing.extend(left_out::by_counts(contents));
     for (number, dump) in (1..).zip(&contents.dumps) {
         if !dump.is_ended {
@@ -123,6 +118,10 @@ fn as_text(opened: &Opened, missing: &[String], style: Style) -> String {
     }
     for line in missing {
         text.push_str(&format!("{line}\n"));
+    }
+    // A listener makes such files of streams that end early, and says so in their names.
+    if !contents.has_data() {
+        text.push_str("the file holds neither a heap dump nor a profile: it may be cut short\n");
     }
     let objects: u64 = contents
         .dumps
