@@ -1,4 +1,4 @@
-//! What long paths show of their steps.
+//! Long paths show the steps at both ends, and count the others.
 
 mod common;
 

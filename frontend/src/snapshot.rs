@@ -178,7 +178,7 @@ pub fn notes(snapshot: &Snapshot) -> Vec<String> {
     notes
 }
 
-/// What is wrong with the file of a dump, in a word: `cut` if it ends too early, `damaged` if bytes in
+/// The kind of damage of a dump's file, in a word: `cut` if it ends too early, `damaged` if bytes in
 /// it are wrong. `length` is the length of the file.
 pub fn damage(snapshot: &Snapshot, length: u64) -> Option<&'static str> {
     let logs = [&snapshot.contents().damage, snapshot.graph().damage()];

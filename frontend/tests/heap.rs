@@ -237,7 +237,7 @@ fn all_outputs_leave_out_the_middle_of_a_long_list() {
     assert!(fs::metadata(&page).unwrap().len() < 100_000);
 }
 
-/// What a command that succeeds prints, and what it says.
+/// Standard output and standard error of a command that succeeds.
 fn text_of_all(arguments: &[&str]) -> String {
     let output = heap(arguments);
     assert!(output.status.success(), "{}", stderr(&output));

@@ -81,7 +81,7 @@ pub(super) fn prepare(
     Ok(())
 }
 
-/// What the modes of a run record with.
+/// The engine and the recording parts of a run, by mode.
 struct Parts {
     engine: Engine,
     calls: Option<&'static CallTimes>,

@@ -1,4 +1,4 @@
-//! What is left of compressed files that are damaged.
+//! Compressed files that are damaged: they are read up to the damage.
 
 use std::io::{self, ErrorKind, Read};
 

@@ -54,7 +54,7 @@ fn is_zero(number: &u64) -> bool {
 pub enum Line<'a> {
     /// A step.
     Step(&'a Step),
-    /// So many objects that are left out.
+    /// A number of objects that are left out.
     More(u64),
 }
 
