@@ -82,24 +82,24 @@ pub fn choose(jvmti: &Jvmti, settings: &Settings) -> Result<Engine, String> {
                 let _ = SIGNAL_ENGINE.set(engine);
             }),
     };
+    let mode = if settings.samples_wall() {
+        "cpu=wall"
+    } else {
+        "cpu=samples"
+    };
     match started {
         Ok((engine, installed)) => {
             engine.set_wall(settings.samples_wall());
             Ok(Engine::Signal(engine, installed))
         }
         Err(error) if settings.engine == options::Engine::Auto && settings.signal.is_none() => {
-            let mode = if settings.samples_wall() {
-                "cpu=wall"
-            } else {
-                "cpu=samples"
-            };
             report::note(&format!(
                 "{error}: {mode} uses the safepoint engine, which is biased"
             ));
             Ok(Engine::Safepoint)
         }
         Err(error) => Err(format!(
-            "cpu=samples cannot use the signal engine: {error}; engine=safepoint works everywhere"
+            "{mode} cannot use the signal engine: {error}; engine=safepoint works everywhere"
         )),
     }
 }
