@@ -11,7 +11,7 @@ use hprof_instrument::{
 };
 use hprof_java_names::mutf8;
 
-/// The class with the hooks, in `java/` of this crate.
+/// The class with the hooks, in `agent/hooks/`.
 pub(super) const HOOK_CLASS: &std::ffi::CStr = c"java/lang/HprofHooks";
 
 fn hooks(timing: CallClock) -> Hooks<'static> {
