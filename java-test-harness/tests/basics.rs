@@ -49,6 +49,39 @@ fn every_collector_is_fine() {
     });
 }
 
+/// Users look up there what the last lines of a profile mean.
+#[test]
+fn every_counter_of_a_profile_is_in_the_document() {
+    let document = include_str!("../../docs/counters.md");
+    each_jdk(|jdk| {
+        for options in [
+            "cpu=samples",
+            "cpu=wall",
+            "cpu=times",
+            "cpu=times,clock=exact",
+            "heap=sites",
+            "monitor=y",
+        ] {
+            let run = Run::new(jdk).agent(options).class("Hello").run();
+            let profile = run.expect_status(0).profile();
+            let words = profile.comments.iter().filter(|line| {
+                // These lines tell who wrote the profile, and reasons with their own words.
+                let others = ["hprof-rs agent:", "hprof-rs: skipped_"];
+                line.starts_with("hprof-rs") && !others.iter().any(|start| line.starts_with(start))
+            });
+            let words = words.flat_map(|line| line.split_whitespace());
+            let names: Vec<&str> = words
+                .filter_map(|word| Some(word.split_once('=')?.0))
+                .collect();
+            assert!(names.len() > 8, "{options}: {names:?}");
+            for name in names {
+                let is_there = document.contains(&format!("`{name}`")) || name == "cpu";
+                assert!(is_there, "{name} of {options}, {jdk}, is not described");
+            }
+        }
+    });
+}
+
 #[test]
 fn verbose_n_is_silent() {
     each_jdk(|jdk| {
