@@ -1,6 +1,9 @@
 //! Which contents a copy is without: the rules as data, and the policy that they make. `strip`, `capture`, `serve` and
 //! their workers share it.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use hprof_analysis::strip::ThreadNames as Names;
@@ -20,6 +23,8 @@ pub struct StripWork {
     detectors: Option<Detectors>,
     keeps: Option<Boxed>,
     drops: Option<Boxed>,
+    /// For each rule of `keep`, then of `drop`, whether a class or field of the dump has matched it.
+    used: Arc<[AtomicBool]>,
 }
 
 impl std::fmt::Debug for StripWork {
@@ -38,20 +43,24 @@ impl StripWork {
         let detectors = detectors
             .transpose()
             .context("a pattern of secrets must be a regular expression")?;
+        let rule_count = rules.keep.len() + rules.drop.len();
+        let used: Arc<[AtomicBool]> = (0..rule_count).map(|_| AtomicBool::new(false)).collect();
         let keeps = (!rules.keep.is_empty()).then(|| {
-            let keep = rules.keep.clone();
+            let (keep, used) = (rules.keep.clone(), Arc::clone(&used));
             let keeps = move |class: &str, field: &str| {
                 let whole = format!("{class}.{field}");
-                keep.iter().any(|rule| matches(rule, &whole))
+                any_marked(&keep, &used, |rule| matches(rule, &whole))
             };
             Box::new(keeps) as Boxed
         });
         let drops = (!rules.drop.is_empty()).then(|| {
-            let drop = rules.drop.clone();
+            let (drop, used, first) = (rules.drop.clone(), Arc::clone(&used), rules.keep.len());
             let drops = move |class: &str, field: &str| {
                 let whole = format!("{class}.{field}");
-                let is_meant = |rule: &String| matches(rule, class) || matches(rule, &whole);
-                drop.iter().any(is_meant)
+                let used = used.get(first..).unwrap_or_default();
+                any_marked(&drop, used, |rule| {
+                    matches(rule, class) || matches(rule, &whole)
+                })
             };
             Box::new(drops) as Boxed
         });
@@ -60,7 +69,21 @@ impl StripWork {
             detectors,
             keeps,
             drops,
+            used,
         })
+    }
+
+    /// Says which rules have matched no class and field of the dump: a name that is written wrong would
+    /// let out what it is to keep.
+    pub fn say_unused(&self) {
+        let rules = self.rules.keep.iter().chain(&self.rules.drop);
+        for (rule, used) in rules.zip(self.used.iter()) {
+            if !used.load(Ordering::Relaxed) {
+                tell!(
+                    "hprof-rs: the rule `{rule}` matched no field of an object in the dump: check its spelling"
+                );
+            }
+        }
     }
 
     /// The rules.
@@ -98,6 +121,18 @@ impl StripWork {
             },
         }
     }
+}
+
+/// Whether a rule matches, with a mark for each that does.
+fn any_marked(rules: &[String], used: &[AtomicBool], is_meant: impl Fn(&str) -> bool) -> bool {
+    let mut found = false;
+    for (rule, used) in rules.iter().zip(used) {
+        if is_meant(rule) {
+            used.store(true, Ordering::Relaxed);
+            found = true;
+        }
+    }
+    found
 }
 
 /// Whether a rule names a class or field.

@@ -133,6 +133,12 @@ fn threads_that_wait_are_recorded_on_the_wall_clock() {
         assert!(roots.contains(&true) && !roots.contains(&false), "{text}");
     }
     assert!(!text.contains("States.spin"), "{text}");
+    // Without further options all threads are looked at.
+    let record = ["record", &pid, "-d", "1", "--wall", "-o", "all.collapsed"];
+    let recorded = run(&mut scene.hprof_rs(&record), "");
+    assert!(recorded.status.success(), "{}", stderr(&recorded));
+    let text = fs::read_to_string(scene.path("all.collapsed")).unwrap();
+    assert!(text.contains("States.spin"), "{text}");
     assert_nothing_is_left(&scene, &running);
 }
 

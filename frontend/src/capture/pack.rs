@@ -128,6 +128,7 @@ fn strip(
         );
     }
     say_bitmaps(&plan);
+    work.say_unused();
     let figures = figures(&plan, &stripped);
     if work.rules().redact {
         tell!(

@@ -157,7 +157,7 @@ pub fn agent_options(
     check_options(extra, modes)?;
     let mut options: Vec<&str> = modes.iter().map(|mode| mode.options()).collect();
     options.push("thread=y,depth=64,cutoff=0");
-    options.extend((!extra.is_empty()).then_some(extra));
+    options.extend(extra.split(',').filter(|option| !option.is_empty()));
     let at_exit = match begin {
         Begin::Attached => "n",
         Begin::Launched => "y",
@@ -205,6 +205,8 @@ mod tests {
             let options = agent_options(&[Mode::Cpu], good, socket, Begin::Attached);
             assert!(options.is_ok(), "{good}");
         }
+        let options = agent_options(&[Mode::Cpu], "cpu=wall,", socket, Begin::Attached).unwrap();
+        assert!(options.contains(",cpu=wall,doe=n,"), "{options}");
         let calls = [Mode::Calls, Mode::Lock];
         let options = agent_options(&calls, "include=shop.*", socket, Begin::Attached).unwrap();
         assert!(options.starts_with("cpu=times,monitor=y,"), "{options}");

@@ -45,7 +45,17 @@ impl SecretKind {
 const FORMS: [(SecretKind, &str); 8] = [
     (
         SecretKind::Password,
-        r#"(?i)(?:passw(?:or)?d|passphrase|secret|token|credential|api[_.-]?key|access[_.-]?key|pwd)[a-z0-9_.-]{0,64}["']?\s{0,4}[=:]\s{0,4}["']?([^\s"'&;,<>]{4,})"#,
+        // The value ends at the quote that it begins with, unless that is escaped; in quotes that are themselves
+        // escaped, as JSON within JSON has them, at the next such quote; without quotes where a word ends.
+        concat!(
+            r#"(?i)(?:passw(?:or)?d|passphrase|secret|token|credential|api[_.-]?key|access[_.-]?key|pwd)"#,
+            r#"[a-z0-9_.-]{0,64}(?:\\*["'])?\s{0,4}[=:]\s{0,4}(?:"#,
+            r#"\\"((?:[^"\\\r\n]|\\{3,}"|\\+[^"\\\r\n]){4,})|"#,
+            r#"\\{2,}"([^"\r\n]{3,}[^"\\\r\n])|"#,
+            r#""((?:[^"\\\r\n]|\\[^\r\n]){4,})|"#,
+            r#"'((?:[^'\\\r\n]|\\[^\r\n]){4,})|"#,
+            r#"([^\s"'&;,<>]{4,}))"#,
+        ),
     ),
     (
         SecretKind::Password,
@@ -74,25 +84,23 @@ const FORMS: [(SecretKind, &str); 8] = [
     (SecretKind::Card, r"\b[2-6][0-9](?:[ -]?[0-9]){11,17}\b"),
 ];
 
-/// Words in the names of secrets.
-const NAMES: [&str; 12] = [
+/// Words in the names of secrets, which may have signs between their parts: `api_key`, `X-Api-Key`.
+const NAMES: [&str; 9] = [
     "passw",
     "passphrase",
     "secret",
     "token",
     "credential",
     "apikey",
-    "api_key",
-    "api.key",
-    "access_key",
-    "access.key",
+    "accesskey",
     "private",
     "pwd",
 ];
 
 /// True if the value of a property of this name is a secret.
 pub(crate) fn is_secret_name(name: &str) -> bool {
-    let name = name.to_lowercase();
+    let mut name = name.to_lowercase();
+    name.retain(|letter| !matches!(letter, '_' | '.' | '-'));
     NAMES.iter().any(|word| name.contains(word))
 }
 
@@ -211,6 +219,35 @@ mod tests {
     }
 
     #[test]
+    fn secrets_end_at_their_quote() {
+        for (text, secret) in [
+            (
+                r#"password="correct horse, battery" x"#,
+                "correct horse, battery",
+            ),
+            ("pwd: 'a b;c&d' x", "a b;c&d"),
+            (r#"{"password":"a,b c","x":1}"#, "a,b c"),
+            (r#"{"password":"ab\"cd\\","x":1}"#, r#"ab\"cd\\"#),
+            (r#"{"m":"{\"password\":\"in side\",\"x\":1}"}"#, "in side"),
+            (
+                r#"{"m":"{\"password\":\"in\\\"side\",\"x\":1}"}"#,
+                r#"in\\\"side"#,
+            ),
+            (r#"{\\\"token\\\":\\\"two deep\\\",\\\"x"#, "two deep"),
+            ("password=\"no end\nx", "no end"),
+            ("password=ab,cdef,x", "cdef"),
+        ] {
+            let found = found(text);
+            if secret == "cdef" {
+                // Without quotes a value has no comma.
+                assert_eq!(found, [], "{text}");
+            } else {
+                assert_eq!(found, [(SecretKind::Password, secret.to_owned())], "{text}");
+            }
+        }
+    }
+
+    #[test]
     fn other_texts_are_none() {
         for text in [
             "4111 1111 1111 1112",
@@ -227,7 +264,15 @@ mod tests {
 
     #[test]
     fn names_tell_of_secrets() {
-        assert!(is_secret_name("db.Password") && is_secret_name("AWS_SECRET_ACCESS_KEY"));
-        assert!(!is_secret_name("user.name"));
+        for name in [
+            "db.Password",
+            "AWS_SECRET_ACCESS_KEY",
+            "X-Api-Key",
+            "api.key",
+            "accessKey",
+        ] {
+            assert!(is_secret_name(name), "{name}");
+        }
+        assert!(!is_secret_name("user.name") && !is_secret_name("monkey"));
     }
 }

@@ -25,6 +25,8 @@ struct References {
     leads: Vec<(u64, u64)>,
     /// Keys of maps with their values.
     entries: Vec<(u64, u64)>,
+    /// Arrays in which keys and values take turns.
+    tables: FxHashSet<u64>,
     /// The objects that fields with the names of secrets refer to, with these names.
     fields: Vec<(u64, Box<str>)>,
 }
@@ -38,6 +40,8 @@ enum Part {
     Key,
     /// It has the value of an entry.
     Value,
+    /// It leads to keys and values in turn.
+    Table,
     /// Its name is that of a secret.
     Named(Box<str>),
 }
@@ -48,6 +52,10 @@ pub(super) fn named_arrays<R: Read>(
     shapes: &Shapes,
 ) -> Result<FxHashMap<u64, Box<str>>, StripError> {
     let mut found = references(open()?, shapes)?;
+    let tables = std::mem::take(&mut found.tables);
+    if !tables.is_empty() {
+        found.entries.extend(entries_in(open()?, shapes, &tables)?);
+    }
     found.leads.sort_unstable();
     let leads = |object: u64| {
         let from = found.leads.partition_point(|lead| lead.0 < object);
@@ -118,6 +126,9 @@ fn references(input: impl Read, shapes: &Shapes) -> Result<References, StripErro
                     Part::Text => found.leads.push((object.get(), target)),
                     Part::Key => key = Some(target),
                     Part::Value => value = Some(target),
+                    Part::Table => {
+                        found.tables.insert(target);
+                    }
                     Part::Named(name) => found.fields.push((target, name.clone())),
                 }
             }
@@ -139,16 +150,58 @@ fn references(input: impl Read, shapes: &Shapes) -> Result<References, StripErro
     Ok(found)
 }
 
+/// Keys and values that are in `tables`.
+fn entries_in(
+    input: impl Read,
+    shapes: &Shapes,
+    tables: &FxHashSet<u64>,
+) -> Result<Vec<(u64, u64)>, StripError> {
+    let mut entries = Vec::new();
+    each_reference_holder(input, shapes, |holder| {
+        if let Holder::Other(SubRecord::ObjectArray {
+            array, elements, ..
+        }) = holder
+            && tables.contains(&array.get())
+        {
+            let mut elements = elements.iter();
+            while let (Some(key), Some(value)) = (elements.next(), elements.next()) {
+                if key != 0 && value != 0 {
+                    entries.push((key, value));
+                }
+            }
+        }
+    })?;
+    Ok(entries)
+}
+
 /// The fields of a class that matter.
 fn parts(shapes: &Shapes, class: ObjectId, fields: &[Field]) -> Vec<(Field, Part)> {
     let class = shapes.class_name(class);
-    let is_string = class == "java.lang.String";
+    let is_text = matches!(
+        class.as_str(),
+        "java.lang.String" | "java.lang.StringBuilder" | "java.lang.StringBuffer"
+    );
+    // Maps without a field "key": Map.of, singletonMap, IdentityHashMap, WeakHashMap.
+    let of_map = |name: &str| match (class.as_str(), name) {
+        ("java.util.ImmutableCollections$Map1", "k0")
+        | ("java.util.Collections$SingletonMap", "k")
+        | ("java.util.WeakHashMap$Entry", "referent") => Some(Part::Key),
+        ("java.util.ImmutableCollections$Map1", "v0")
+        | ("java.util.Collections$SingletonMap", "v") => Some(Part::Value),
+        ("java.util.ImmutableCollections$MapN" | "java.util.IdentityHashMap", "table") => {
+            Some(Part::Table)
+        }
+        _ => None,
+    };
     // On Unix an environment has objects around its strings, which keep the bytes as well.
     let is_environment = class.starts_with("java.lang.ProcessEnvironment$");
     let of = |field: &Field| {
         let name = shapes.text(field.name);
+        if let Some(part) = of_map(name) {
+            return Some((*field, part));
+        }
         let part = match name {
-            "value" if is_string => Part::Text,
+            "value" if is_text => Part::Text,
             "str" | "bytes" if is_environment => Part::Text,
             "key" => Part::Key,
             "value" | "val" => Part::Value,

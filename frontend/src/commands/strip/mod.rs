@@ -239,6 +239,7 @@ impl Strip {
             "look at it with `hprof-rs summary FILE` before you give it away",
         );
         say_bitmaps(&plan);
+        work.say_unused();
         if let Some(secrets) = plan.secrets() {
             found::say(secrets, &stripped);
             if let Some(path) = &self.redact_list {
