@@ -110,13 +110,16 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::event::{Collector, Family, Nanos};
+    use crate::event::{Collector, Nanos};
+    use crate::requests::{Request, SYSTEM_GC};
     use crate::summary::{Cpu, Rate, Row, WorstPause};
     use crate::timeline::{Bucket, Timeline};
     use crate::{Reader, Spread};
 
     /// Findings in every wording, as the page of the server has a translation for each.
     const ALL: &str = include_str!("../tests/data/findings.json");
+
+    const HEAP_DUMP: &str = "Heap Dump Initiated GC";
 
     fn spread(count: u64, millis: u64) -> Spread {
         let nanos = Nanos(millis * 1_000_000);
@@ -129,11 +132,20 @@ mod tests {
         }
     }
 
-    fn row(name: &str, family: Option<Family>, spread: Spread) -> Row {
+    fn row(name: &str, spread: Spread) -> Row {
         Row {
             name: name.to_owned(),
-            family,
+            family: None,
             spread,
+        }
+    }
+
+    fn request(cause: &'static str, count: u64) -> Request {
+        Request {
+            cause,
+            count,
+            sum: Nanos(17_000_000),
+            concurrent: 0,
         }
     }
 
@@ -150,7 +162,11 @@ mod tests {
         counts.degenerated = times;
         counts.concurrent_aborted = times;
         counts.humongous_allocations = times;
-        summary.kinds = vec![row("Full", Some(Family::Full), spread(times, 1200))];
+        summary.full_causes = vec![
+            row("Ergonomics", spread(times, 1200)),
+            row(SYSTEM_GC, spread(times, 1700)),
+            row("Metadata GC Threshold", spread(times, 1700)),
+        ];
         summary.stalls = spread(times, 2);
         summary.heap.max = Some(1 << 30);
         summary.heap.peak_after_full = Some(1 << 30);
@@ -167,23 +183,24 @@ mod tests {
         summary.duration = Some(Nanos(100_000_000_000));
         summary.reaching = spread(times, 60);
         summary.operations = vec![
-            row("Cleanup", None, spread(times, 1500)),
-            row("G1CollectForAllocation", None, spread(times, 9000)),
+            row("Cleanup", spread(times, 1500)),
+            row("G1CollectForAllocation", spread(times, 9000)),
         ];
         summary.allocation = Some(Rate {
             bytes: 1 << 40,
             per_second: Some(2e9),
             is_exact: true,
         });
-        let (asked, waiting) = match times {
-            1 => ("System.gc()", 0),
-            _ => ("Heap Dump Initiated GC", times),
-        };
+        // One cause or several, the CPU busy or waiting.
+        summary.requests = vec![request(SYSTEM_GC, times)];
+        if times > 1 {
+            summary.requests.push(request(HEAP_DUMP, times));
+        }
         summary.cpu = Some(Cpu {
             user: Nanos(1_000_000_000),
             sys: Nanos(2_000_000_000),
             real: Nanos(0),
-            waiting,
+            waiting: if times > 1 { times } else { 0 },
         });
         summary.lines.restarts = times;
         let mut timeline = Timeline::new(Nanos(0));
@@ -194,12 +211,8 @@ mod tests {
             })
             .collect();
         summary.timeline = Some(timeline);
-        let causes = [asked, "Metadata GC Threshold"];
-        let causes = causes.map(|cause| row(cause, None, spread(times, 17)));
-        let mut found = summary.clone();
-        found.causes = causes.into_iter().collect();
-        found.counts.full += 2 * times;
-        found
+        summary.causes = vec![row("Metadata GC Threshold", spread(times, 17))];
+        summary
     }
 
     #[test]
@@ -209,11 +222,13 @@ mod tests {
         let mut all = Vec::new();
         let mut nothing = Reader::new().finish();
         nothing.lines.total = 1;
+        let mut dumped = nothing.clone();
+        dumped.requests = vec![request(HEAP_DUMP, 1)];
         let collectors = [Some(G1), Some(Serial), Some(Cms), Some(Shenandoah), None];
         let bad = collectors
             .into_iter()
             .flat_map(|it| [bad(it, 1), bad(it, 2)]);
-        for summary in bad.chain([nothing]) {
+        for summary in bad.chain([nothing, dumped]) {
             for finding in of(&summary) {
                 if seen.insert((finding.fact.clone(), finding.advice.clone())) {
                     all.push(finding);

@@ -7,6 +7,7 @@ use crate::findings;
 use crate::line::Stamp;
 use crate::names::Named;
 use crate::recording::Recording;
+use crate::requests::Requests;
 use crate::summary::{
     Counts, Cpu, Heap, Lines, Metaspace, Rate, Row, Summary, WorstPause, WorstStop,
 };
@@ -47,6 +48,8 @@ pub(crate) struct Statistics {
     pauses: Durations,
     kinds: Named<Family>,
     causes: Named<()>,
+    full_causes: Named<()>,
+    requests: Requests,
     worst: Vec<WorstPause>,
     cycles: Named<()>,
     cycle_causes: Named<()>,
@@ -113,10 +116,14 @@ impl Statistics {
         }
         match pause.family {
             Family::Young => self.counts.young += 1,
-            Family::Full => self.counts.full += 1,
+            Family::Full => {
+                self.counts.full += 1;
+                self.full_causes.add(pause.cause, (), pause.duration);
+            }
             Family::Degenerated => self.counts.degenerated += 1,
             Family::Phase => {}
         }
+        self.requests.pause(pause);
         if pause.has_failed {
             self.counts.evacuation_failures += 1;
         }
@@ -271,8 +278,10 @@ impl Statistics {
             .clock
             .first
             .map(|first| Nanos(self.clock.latest.0 - first.0));
-        // A log of stops alone does not show which of them were collections.
-        let has_pauses = self.pauses.count() > 0 || self.stops.count() == 0;
+        // A log of stops alone does not show which of them were collections, nor one of concurrent cycles alone their
+        // pauses.
+        let has_none = self.stops.count() == 0 && self.counts.concurrent_cycles == 0;
+        let has_pauses = self.pauses.count() > 0 || has_none;
         let throughput = duration
             .filter(|it| it.0 > 0 && has_pauses)
             .map(|duration| {
@@ -334,6 +343,8 @@ impl Statistics {
                 })
                 .collect(),
             causes: rows(&self.causes),
+            full_causes: rows(&self.full_causes),
+            requests: self.requests.rows(),
             worst: self.worst,
             cycles: rows(&self.cycles),
             cycle_causes: rows(&self.cycle_causes),

@@ -6,6 +6,7 @@ use crate::durations::Spread;
 use crate::event::{Collector, Family, HeapChange, Nanos};
 use crate::findings::Finding;
 use crate::recording::Recording;
+use crate::requests::Request;
 use crate::timeline::Timeline;
 
 /// All that a log tells.
@@ -35,6 +36,10 @@ pub struct Summary {
     pub kinds: Vec<Row>,
     /// Pauses by cause, the largest sums first; pauses without a cause are not in it.
     pub causes: Vec<Row>,
+    /// Full collections by cause, the largest sums first; those without a cause have an empty name.
+    pub full_causes: Vec<Row>,
+    /// Collections that the program or a tool has asked for, by cause, the largest sums first.
+    pub requests: Vec<Request>,
     /// The longest pauses, the longest first.
     pub worst: Vec<WorstPause>,
     /// Concurrent cycles and ZGC's collections, from start to end.

@@ -271,6 +271,20 @@ fn a_log_of_stops_alone_has_no_throughput() {
     assert_eq!((log.stops.count, log.throughput), (2, None));
 }
 
+/// ZGC logs its pauses with `gc*` only, and the times of its cycles since JDK 21.
+#[test]
+fn cycles_without_their_pauses_have_no_throughput() {
+    let log = read(
+        "[0.1s][info][gc] Using The Z Garbage Collector\n\
+         [1.0s][info][gc] GC(0) Garbage Collection (Warmup) 20M(10%)->8M(4%)\n\
+         [9.0s][info][gc] GC(1) Garbage Collection (Proactive) 20M(10%)->8M(4%)\n",
+    );
+    assert_eq!((log.counts.concurrent_cycles, log.throughput), (2, None));
+    assert!(advice(&log, "no-pauses").contains("gc*"));
+    let idle = read("[0.1s][info][gc] Using The Z Garbage Collector\n[9.0s][info][gc] Other\n");
+    assert_eq!(idle.throughput, Some(1.0));
+}
+
 #[test]
 fn a_cycle_of_cms_ends_with_its_sweep() {
     let log = "[0.310s][info][gc,start] GC(3) Pause Initial Mark\n\

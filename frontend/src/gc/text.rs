@@ -22,7 +22,12 @@ pub fn one(log: &Log, style: Style) -> String {
         text.push_str(&titled(style, "Causes", &summary.causes));
     }
     if !summary.cycles.is_empty() {
-        text.push_str(&titled(style, "Concurrent cycles", &summary.cycles));
+        // ZGC logs no times of its cycles before JDK 21; a cycle that took no time does not exist.
+        let shown = |spread: &Spread, nanos: Nanos| match spread.max {
+            Nanos(0) => "-".to_owned(),
+            _ => time(nanos),
+        };
+        text.push_str(&spreads(style, "Concurrent cycles", &summary.cycles, shown));
     }
     if summary.stalls.count > 0 {
         let row = row("stalls", summary.stalls);
@@ -111,18 +116,19 @@ fn about(log: &Log) -> Vec<(String, String)> {
         rows.push(("JVM", jvm.join(", ")));
     }
     if let Some(duration) = summary.duration {
-        let share = summary
-            .throughput
-            .map(|it| format!("; {:.2}% of it without a pause", 100.0 * it));
+        let share = match summary.throughput {
+            Some(share) => format!("; {:.2}% of it without a pause", 100.0 * share),
+            None if duration.0 > 0 => "; the time in pauses is not known".to_owned(),
+            None => String::new(),
+        };
         let to = Nanos(summary.from.0.saturating_add(duration.0));
         rows.push((
             "Time",
             format!(
-                "{} to {} ({}){}",
+                "{} to {} ({}){share}",
                 time(summary.from),
                 time(to),
-                time(duration),
-                share.unwrap_or_default()
+                time(duration)
             ),
         ));
     }
@@ -226,18 +232,28 @@ fn row(name: &str, spread: Spread) -> Row {
 }
 
 fn titled(style: Style, title: &str, rows: &[Row]) -> String {
+    spreads(style, title, rows, |_, nanos| time(nanos))
+}
+
+/// A table of durations, each as `shown` has it.
+fn spreads(
+    style: Style,
+    title: &str,
+    rows: &[Row],
+    shown: impl Fn(&Spread, Nanos) -> String,
+) -> String {
     let cells: Vec<[String; 8]> = rows
         .iter()
         .map(|row| {
             let spread = &row.spread;
             [
                 count(spread.count),
-                time(spread.sum),
-                time(spread.max),
-                time(spread.p50),
-                time(spread.p95),
-                time(spread.p99),
-                time(spread.p999),
+                shown(spread, spread.sum),
+                shown(spread, spread.max),
+                shown(spread, spread.p50),
+                shown(spread, spread.p95),
+                shown(spread, spread.p99),
+                shown(spread, spread.p999),
                 row.name.clone(),
             ]
         })

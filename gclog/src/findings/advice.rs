@@ -1,9 +1,10 @@
 //! Figures that are worth a change.
 
 use super::Severity::{Note, Serious, Warning};
-use super::trouble::{ASKED, METADATA};
+use super::trouble::METADATA;
 use super::{Finding, plural, size, time};
 use crate::event::{Collector, Nanos};
+use crate::requests::{Request, SYSTEM_GC};
 use crate::summary::Summary;
 
 /// Below this share of the time without pauses, users notice.
@@ -73,32 +74,57 @@ pub(super) fn growing(summary: &Summary) -> Option<Finding> {
 }
 
 pub(super) fn explicit(summary: &Summary) -> Option<Finding> {
-    let rows = summary.causes.iter();
-    let row = rows
-        .filter(|row| ASKED.contains(&row.name.as_str()))
-        .max_by_key(|row| row.spread.count)?;
-    let advice = match (row.name.as_str(), summary.collector) {
-        ("System.gc()", Some(Collector::G1)) => {
-            "Find the caller with `hprof-rs run --agent cpu=times`, or make these concurrent with \
-             -XX:+ExplicitGCInvokesConcurrent; -XX:+DisableExplicitGC ignores them."
+    let requests = &summary.requests;
+    let (program, tools): (Vec<&Request>, Vec<&Request>) =
+        requests.iter().partition(|it| it.cause == SYSTEM_GC);
+    let mut advice = Vec::new();
+    if let Some(calls) = program.first() {
+        // A concurrent start shows that the option is on.
+        let may_be_concurrent = summary.collector == Some(Collector::G1) && calls.concurrent == 0;
+        advice.push(match may_be_concurrent {
+            true => {
+                "Find the caller with `hprof-rs run --agent cpu=times`, or make these concurrent with \
+                 -XX:+ExplicitGCInvokesConcurrent; -XX:+DisableExplicitGC ignores them."
+            }
+            false => {
+                "Find the caller with `hprof-rs run --agent cpu=times`, or ignore such calls with \
+                 -XX:+DisableExplicitGC."
+            }
+        });
+    }
+    if !tools.is_empty() {
+        advice.push(match program.is_empty() {
+            true => "A tool has asked for them; take histograms and dumps less often.",
+            false => "A tool has asked for the others; take histograms and dumps less often.",
+        });
+    }
+    let who = match &requests[..] {
+        [] => return None,
+        [one] => one.cause.to_owned(),
+        all => {
+            let each = all.iter();
+            let each = each.map(|it| format!("{} ({}, {})", it.cause, it.count, time(it.sum)));
+            each.collect::<Vec<_>>().join(", ")
         }
-        ("System.gc()", _) => {
-            "Find the caller with `hprof-rs run --agent cpu=times`, or ignore such calls with \
-             -XX:+DisableExplicitGC."
-        }
-        _ => "A tool has asked for them; take histograms and dumps less often.",
     };
+    let (count, sum) = requests.iter().fold((0, 0_u64), |(count, sum), it| {
+        (count + it.count, sum.saturating_add(it.sum.0))
+    });
     let fact = format!(
-        "{} by {}, {} in total",
+        "{} by {who}, {} in total",
         plural(
-            row.spread.count,
+            count,
             "collection was asked for",
             "collections were asked for"
         ),
-        row.name,
-        time(row.spread.sum)
+        time(Nanos(sum))
     );
-    Some(Finding::new("explicit-collections", Warning, fact, advice))
+    Some(Finding::new(
+        "explicit-collections",
+        Warning,
+        fact,
+        advice.join(" "),
+    ))
 }
 
 pub(super) fn metadata(summary: &Summary) -> Option<Finding> {
@@ -219,21 +245,26 @@ pub(super) fn safepoints(summary: &Summary) -> Option<Finding> {
 
 /// Operations of the VM for collections, by the names that HotSpot gives them (`vmOperation.hpp`).
 fn is_for_collection(operation: &str) -> bool {
-    let parts = [
-        "Collect",
-        "GC",
-        "CMS_",
-        "ZMark",
-        "ZOperation",
-        "ZRelocate",
-        "ZVerify",
-        "XMark",
-        "XRelocate",
+    // Begins of names, as each collector has some dozen.
+    let begins = [
+        "G1",
+        "CGC_",
+        "CMS",
+        "GC_",
+        "GenCollect",
+        "Parallel",
+        "Serial",
         "Shenandoah",
+        "X",
+        "Z",
         "HeapDumper",
-        "ParallelGC",
     ];
-    parts.iter().any(|part| operation.contains(part))
+    // Classes of operations have a prefix that logs leave out.
+    let name = operation.strip_prefix("VM_").unwrap_or(operation);
+    // Of compiled code, in spite of its name.
+    let is_of_code = name == "ZombieAll";
+    let begins = begins.iter().any(|begin| name.starts_with(begin));
+    (begins && !is_of_code) || name.contains("Collect")
 }
 
 /// Stops for anything but collections, where they take much of the time.

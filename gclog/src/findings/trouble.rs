@@ -2,39 +2,21 @@
 
 use super::Severity::{Serious, Warning};
 use super::{Finding, plural, time};
-use crate::event::{Collector, Family};
-use crate::summary::Summary;
+use crate::event::Collector;
+use crate::requests::ASKED;
+use crate::summary::{Row, Summary};
 
-/// Causes of full collections that somebody has asked for.
-pub(super) const ASKED: [&str; 5] = [
-    "System.gc()",
-    "Heap Dump Initiated GC",
-    "Heap Inspection Initiated GC",
-    "Diagnostic Command",
-    "JvmtiEnv ForceGarbageCollection",
-];
 pub(super) const METADATA: [&str; 2] =
     ["Metadata GC Threshold", "Metadata GC Clear Soft References"];
 
-fn count_of(summary: &Summary, names: &[&str]) -> u64 {
-    let rows = summary
-        .causes
-        .iter()
-        .filter(|row| names.contains(&row.name.as_str()));
-    rows.map(|row| row.spread.count).sum()
-}
-
 pub(super) fn full(summary: &Summary) -> Option<Finding> {
-    let others = count_of(summary, &ASKED) + count_of(summary, &METADATA);
-    let count = summary.counts.full.saturating_sub(others);
-    if count == 0 {
-        return None;
-    }
-    let rows = summary.kinds.iter();
-    let longest = rows
-        .filter(|row| row.family == Some(Family::Full))
-        .map(|row| row.spread.max)
-        .max()?;
+    let is_for_memory = |row: &&Row| {
+        let cause = row.name.as_str();
+        !ASKED.contains(&cause) && !METADATA.contains(&cause)
+    };
+    let rows = || summary.full_causes.iter().filter(is_for_memory);
+    let count = rows().map(|row| row.spread.count).sum();
+    let longest = rows().map(|row| row.spread.max).max()?;
     let fact = format!(
         "{} for lack of memory; the longest full collection took {}",
         plural(count, "full collection", "full collections"),

@@ -126,6 +126,10 @@ export const WHOLE: Record<string, string> = {
     "用 `hprof-rs run --agent cpu=times` 找出调用者，或以 -XX:+ExplicitGCInvokesConcurrent 使其并发进行；-XX:+DisableExplicitGC 会忽略这些调用。",
   "Find the caller with `hprof-rs run --agent cpu=times`, or ignore such calls with -XX:+DisableExplicitGC.":
     "用 `hprof-rs run --agent cpu=times` 找出调用者，或以 -XX:+DisableExplicitGC 忽略这些调用。",
+  "Find the caller with `hprof-rs run --agent cpu=times`, or make these concurrent with -XX:+ExplicitGCInvokesConcurrent; -XX:+DisableExplicitGC ignores them. A tool has asked for the others; take histograms and dumps less often.":
+    "用 `hprof-rs run --agent cpu=times` 找出调用者，或以 -XX:+ExplicitGCInvokesConcurrent 使其并发进行；-XX:+DisableExplicitGC 会忽略这些调用。其余由某个工具请求；请减少取直方图和转储的次数。",
+  "Find the caller with `hprof-rs run --agent cpu=times`, or ignore such calls with -XX:+DisableExplicitGC. A tool has asked for the others; take histograms and dumps less often.":
+    "用 `hprof-rs run --agent cpu=times` 找出调用者，或以 -XX:+DisableExplicitGC 忽略这些调用。其余由某个工具请求；请减少取直方图和转储的次数。",
   "A tool has asked for them; take histograms and dumps less often.": "这是某个工具所请求的；请减少取直方图和转储的次数。",
   "Set -XX:MetaspaceSize to what the program needs; if metaspace keeps growing, look for leaked class loaders with `hprof-rs classloaders`.":
     "将 -XX:MetaspaceSize 设为程序所需的大小；如果元空间持续增长，请用 `hprof-rs classloaders` 查找泄漏的类加载器。",

@@ -1,0 +1,144 @@
+//! Collections that somebody has asked for, each request counted once.
+
+use serde::Serialize;
+
+use crate::event::{Family, Nanos, Pause};
+
+/// Causes of collections that the program or a tool has asked for (`gcCause.cpp`).
+pub(crate) const ASKED: [&str; 5] = [
+    SYSTEM_GC,
+    "Heap Dump Initiated GC",
+    "Heap Inspection Initiated GC",
+    "Diagnostic Command",
+    "JvmtiEnv ForceGarbageCollection",
+];
+/// The cause that the program itself has.
+pub(crate) const SYSTEM_GC: &str = "System.gc()";
+
+/// The requests of one cause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Request {
+    /// The cause in the log.
+    pub cause: &'static str,
+    /// How often a collection was asked for.
+    pub count: u64,
+    /// The pauses of these requests in total.
+    #[serde(rename = "sum_ms")]
+    pub sum: Nanos,
+    /// Those that started a concurrent cycle of G1.
+    pub concurrent: u64,
+}
+
+/// Requests by cause.
+#[derive(Debug, Default)]
+pub(crate) struct Requests {
+    by_cause: Vec<Request>,
+    /// The cause of a young collection that was the last pause: the full one of the same request may follow.
+    begun: Option<&'static str>,
+}
+
+impl Requests {
+    /// Takes any pause.
+    pub fn pause(&mut self, pause: &Pause<'_>) {
+        let begun = self.begun.take();
+        let asked = ASKED.into_iter();
+        let mut asked = asked.filter(|cause| cause.as_bytes() == pause.cause);
+        let Some(cause) = asked.next() else {
+            return;
+        };
+        let at = self.by_cause.iter().position(|it| it.cause == cause);
+        let at = at.unwrap_or_else(|| {
+            self.by_cause.push(Request {
+                cause,
+                count: 0,
+                sum: Nanos(0),
+                concurrent: 0,
+            });
+            self.by_cause.len() - 1
+        });
+        let request = &mut self.by_cause[at];
+        request.sum.0 = request.sum.0.saturating_add(pause.duration.0);
+        let is_concurrent = starts_cycle(pause);
+        request.concurrent += u64::from(is_concurrent);
+        // Parallel collects the young generation before the whole heap, as Serial and CMS do by an option.
+        let is_second = pause.family == Family::Full && begun == Some(cause);
+        request.count += u64::from(!is_second);
+        if pause.family == Family::Young && !is_concurrent {
+            self.begun = Some(cause);
+        }
+    }
+
+    /// The requests, the largest sums first.
+    pub fn rows(mut self) -> Vec<Request> {
+        self.by_cause
+            .sort_by_key(|request| std::cmp::Reverse(request.sum));
+        self.by_cause
+    }
+}
+
+/// Whether a young collection of G1 starts a concurrent cycle, under the names of all releases.
+fn starts_cycle(pause: &Pause<'_>) -> bool {
+    let names: [&[u8]; 3] = [b"Concurrent Start", b"Initial Mark", b"initial-mark"];
+    pause.family == Family::Young
+        && (names.contains(&pause.kind.detail) || names.contains(&pause.kind.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Kind;
+
+    /// Cause, count, milliseconds and concurrent starts of pauses of one millisecond.
+    fn requests(pauses: &[(&str, &str, Family, &str)]) -> Vec<(&'static str, u64, f64, u64)> {
+        let mut requests = Requests::default();
+        for (name, detail, family, cause) in pauses {
+            requests.pause(&Pause {
+                at: None,
+                kind: Kind {
+                    name: name.as_bytes(),
+                    detail: detail.as_bytes(),
+                },
+                cause: cause.as_bytes(),
+                family: *family,
+                duration: Nanos(1_000_000),
+                heap: None,
+                has_failed: false,
+            });
+        }
+        let rows = requests.rows().into_iter();
+        rows.map(|it| (it.cause, it.count, it.sum.millis(), it.concurrent))
+            .collect()
+    }
+
+    #[test]
+    fn a_young_collection_and_the_full_one_after_it_are_one_request() {
+        let young = ("Young", "", Family::Young, SYSTEM_GC);
+        let full = ("Full", "", Family::Full, SYSTEM_GC);
+        let other = ("Young", "", Family::Young, "Allocation Failure");
+        let dump = ("Full", "", Family::Full, "Heap Dump Initiated GC");
+        assert_eq!(requests(&[young, full]), [(SYSTEM_GC, 1, 2.0, 0)]);
+        assert_eq!(
+            requests(&[young, full, young, full]),
+            [(SYSTEM_GC, 2, 4.0, 0)]
+        );
+        assert_eq!(requests(&[full, full]), [(SYSTEM_GC, 2, 2.0, 0)]);
+        assert_eq!(requests(&[young, other, full]), [(SYSTEM_GC, 2, 2.0, 0)]);
+        assert_eq!(
+            requests(&[young, dump, other]),
+            [(SYSTEM_GC, 1, 1.0, 0), (dump.3, 1, 1.0, 0)]
+        );
+    }
+
+    #[test]
+    fn a_concurrent_start_is_a_request_of_its_own() {
+        let full = ("Full", "", Family::Full, SYSTEM_GC);
+        for (name, detail) in [
+            ("Young", "Concurrent Start"),
+            ("Young", "initial-mark"),
+            ("Initial Mark", ""),
+        ] {
+            let start = (name, detail, Family::Young, SYSTEM_GC);
+            assert_eq!(requests(&[start, full]), [(SYSTEM_GC, 2, 2.0, 1)]);
+        }
+    }
+}
