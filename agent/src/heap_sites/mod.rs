@@ -94,6 +94,9 @@ pub struct HeapSites {
     /// Objects move in collection pauses only.
     moves_in_pauses: bool,
     serial_of_current: fn() -> u32,
+    /// The agent came into a running JVM. What was allocated before is none of its business: to look at it would
+    /// stop the program for as long as a walk through its heap takes.
+    is_late: bool,
     started: AtomicBool,
     unrecorded: Unrecorded,
 }
@@ -121,7 +124,8 @@ const FOLLOWED_BYTES: usize = 11;
 impl HeapSites {
     /// Sets the mode up in `jvmti`, an environment that nothing else uses.
     /// `serial_of_current` tells the serial of the current thread, 0 when it has
-    /// none. Nothing is recorded before [`Self::start`].
+    /// none. `is_late` if the JVM runs already: objects that are there are not counted then.
+    /// Nothing is recorded before [`Self::start`].
     ///
     /// # Errors
     /// The VM's error; `NOT_AVAILABLE` for the capability when another agent
@@ -130,6 +134,7 @@ impl HeapSites {
         jvmti: Jvmti,
         settings: &Settings,
         serial_of_current: fn() -> u32,
+        is_late: bool,
     ) -> Result<&'static Self> {
         let mut wanted = Capabilities::default();
         wanted.set_can_generate_sampled_object_alloc_events(1);
@@ -173,6 +178,7 @@ impl HeapSites {
             watch: Mutex::new(None),
             moves_in_pauses: !structs.is_some_and(VmStructs::moves_objects_concurrently),
             serial_of_current,
+            is_late,
             started: AtomicBool::new(false),
             unrecorded: Unrecorded::default(),
         };
@@ -209,12 +215,14 @@ impl HeapSites {
         self.jvmti.close(limit)
     }
 
-    /// VMInit, on the main thread: books the existing objects, then records.
+    /// VMInit, on the main thread, or later: books the existing objects, unless it is late, then records.
     pub fn start(&self, jni: &Jni) {
         if let Some(keys) = StackKeys::learn(&self.jvmti, jni) {
             let _ = self.stack_keys.set(keys);
         }
-        if let Err(error) = self.book_existing(jni) {
+        if !self.is_late
+            && let Err(error) = self.book_existing(jni)
+        {
             report::error(&format!(
                 "cannot look at the objects of the VM's start, they are left out ({error})"
             ));

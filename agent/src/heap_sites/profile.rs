@@ -146,12 +146,15 @@ impl SitesProfile {
         let epoch = self.sites.collections.load(Ordering::Relaxed);
         // The dead are not deleted first: threads that allocate fast would bring new ones for ever, and hold the
         // VM's lock for references against this one.
-        let found = self.sites.count_objects(jni).unwrap_or_else(|error| {
-            report::error(&format!(
-                "cannot count the objects of the VM's start that are left ({error})"
-            ));
-            HashMap::new()
-        });
+        let found = match self.sites.is_late {
+            true => HashMap::new(),
+            false => self.sites.count_objects(jni).unwrap_or_else(|error| {
+                report::error(&format!(
+                    "cannot count the objects of the VM's start that are left ({error})"
+                ));
+                HashMap::new()
+            }),
+        };
         let (live, estimated) = self.live(jni);
         // A collection in between has freed objects that were found.
         let is_one_state = epoch == self.sites.collections.load(Ordering::Relaxed);

@@ -132,7 +132,7 @@ impl Parts {
         })?;
         self.calls = prepare_calls(jvmti, settings, arrival)?;
         // Those that a process can have once are the last to be taken.
-        self.heap_sites = install_heap_sites(new_environment, settings)?;
+        self.heap_sites = install_heap_sites(new_environment, settings, arrival)?;
         self.monitors = install_monitors(new_environment, settings)?;
         Ok(())
     }
@@ -170,13 +170,15 @@ fn refuse_second_time(settings: &Settings) -> Result<(), Refusal> {
 fn install_heap_sites(
     new_environment: &dyn Fn() -> Result<Jvmti, i32>,
     settings: &Settings,
+    arrival: Arrival,
 ) -> Result<Option<&'static HeapSites>, Refusal> {
     if !settings.modes.heap_sites {
         return Ok(None);
     }
     let jvmti = new_environment()
         .map_err(|code| set_up_error(&format!("no second JVMTI environment (GetEnv: {code})")))?;
-    HeapSites::install(jvmti, settings, Profile::current_serial)
+    let is_late = arrival == Arrival::Late;
+    HeapSites::install(jvmti, settings, Profile::current_serial, is_late)
         .map(Some)
         .map_err(|error| {
             set_up_error(&format!(

@@ -54,7 +54,8 @@ Requests:
   start              resume the stopped modes
   start OPTIONS      start more modes, or with other options: start cpu=samples,depth=16
   stop [MODE...]     pause recording; the counts stay
-  dump [MODE...]     write the profile, and set the counts to zero
+  dump [MODE...]     write the profile, and set the counts to zero; those of
+                     heap=sites go on, as living objects are among them
   reset [MODE...]    set the counts to zero
   gc                 collect garbage
   status             modes, output and counts

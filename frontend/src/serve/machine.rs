@@ -71,6 +71,10 @@ impl Machine for LocalMachine {
         };
         let loaded = target(pid).and_then(|target| attach::load_agent(&target, options, limits));
         loaded.map(drop).map_err(|refusal| match refusal {
+            // A JVM that ends takes no agent any more, and is there for a moment yet.
+            Refusal::AgentRefused { .. } if has_ended_soon(pid) => {
+                refused(&Refusal::Ended(process::Pid(pid.0)))
+            }
             Refusal::AgentRefused { .. } => Refused::new(
                 RefusedKind::Refused,
                 format!("{refusal}. {}", likely_reason(pid, options)),
@@ -113,6 +117,14 @@ impl Machine for LocalMachine {
         written.map_err(|error| Refused::new(RefusedKind::Refused, format!("{error:#}")))?;
         Ok(bytes)
     }
+}
+
+/// Whether a process ends within a fraction of a second.
+fn has_ended_soon(pid: Pid) -> bool {
+    (0..4).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        target(pid).is_err()
+    })
 }
 
 /// Why an agent probably did not start with these options.

@@ -38,11 +38,11 @@ pub struct Live {
     #[arg(value_name = "PID", value_parser = process_id)]
     pid: u32,
 
-    /// Record allocations from the start, too; the key a begins with them later.
+    /// Record allocations from the start, too; the key a begins with them later, unless locks have begun.
     #[arg(long)]
     alloc: bool,
 
-    /// Record locks from the start, too; the key l begins with them later.
+    /// Record locks from the start, too; the key l begins with them later, unless allocations have begun.
     #[arg(long)]
     lock: bool,
 
