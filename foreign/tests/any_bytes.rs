@@ -147,6 +147,60 @@ fn a_chunk_without_metadata_is_explained_and_those_before_are_read() {
     }
 }
 
+/// Since JDK 14 a chunk holds copies of its own head, which begin no chunks.
+#[test]
+fn a_cut_recording_is_read_up_to_its_end() {
+    let samples = |file: &[u8]| {
+        let profile = read(file, Kind::Jfr, &mut |_| {});
+        let found = profile.weights.iter();
+        let found = found.filter(|it| it.measure == Measure::Samples);
+        let samples: u64 = found.map(|it| it.total).sum();
+        (samples, profile)
+    };
+    let (all, _) = samples(&RECORDING);
+    let mut before = 0;
+    // Copies begin at 113311, 116200, 118423 and 120399.
+    for (cut, at_least) in [
+        (115_000, 1),
+        (117_500, 50),
+        (119_500, 80),
+        (121_900, all - 20),
+    ] {
+        let mut file = RECORDING[..cut].to_vec();
+        let (found, profile) = samples(&file);
+        assert!(found >= at_least && found > before, "{cut}: {found}");
+        before = found;
+        let offsets = profile.damage.iter().filter_map(|it| it.offset);
+        assert!(offsets.clone().any(|it| it == 0), "{:?}", profile.damage);
+        let said = format!("is cut short; {cut} bytes of it are there");
+        let messages: Vec<_> = profile.damage.iter().map(|it| &*it.message).collect();
+        assert!(messages.iter().any(|it| it.contains(&said)), "{messages:?}");
+        assert!(
+            !messages.iter().any(|it| it.contains("no chunk begins")),
+            "{messages:?}"
+        );
+        // So is one that the JVM did not finish, and one behind which there is another.
+        file[8..16].fill(0);
+        assert_eq!(samples(&file).0, found);
+        for size in [0, u64::MAX >> 1] {
+            file[8..16].copy_from_slice(&size.to_be_bytes());
+            let both = [&file[..], &RECORDING].concat();
+            assert_eq!(samples(&both).0, found + all, "{cut}");
+        }
+    }
+    // What lies between two recordings has copies too.
+    let rest = &RECORDING[113_000..121_000];
+    let both = [&RECORDING[..], rest, &RECORDING].concat();
+    let (found, profile) = samples(&both);
+    assert_eq!(
+        (found, profile.damaged),
+        (2 * all, 1),
+        "{:?}",
+        profile.damage
+    );
+    assert_eq!(profile.damage[0].lost_bytes, rest.len() as u64);
+}
+
 /// CPUs read chunks side by side; sums and damage are those of reading one after the other.
 #[test]
 fn chunks_count_in_the_order_of_the_file() {

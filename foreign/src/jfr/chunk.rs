@@ -11,6 +11,10 @@ use super::pools::Pools;
 const METADATA: u64 = 0;
 const CHECKPOINT: u64 = 1;
 
+/// The bytes in front of a head that is no chunk's own: one entry, of key 1, of as many bytes as a head has.
+/// Since JDK 14, JVMs write such a copy of a chunk's head into the chunk each time they flush it.
+const BEFORE_COPY: &[u8] = &[1, 1, Head::LENGTH as u8];
+
 /// Where the data of a cut recording may be whole.
 const REMEDY: &str = "Chunks that the JVM ended are in the recording's repository, a folder named by date and process \
     in the folder for temporary files, or in that of -XX:FlightRecorderOptions=repository=FOLDER. \
@@ -63,6 +67,15 @@ impl Head {
         })
     }
 
+    /// Whether the numbers can be those of a chunk.
+    fn is_plausible(&self) -> bool {
+        let (shortest, longest) = (Self::LENGTH as u64, i64::MAX as u64);
+        let is_within = |place: u64| place == 0 || (shortest..=longest).contains(&place);
+        let is_sized = is_within(self.size) && is_within(self.metadata);
+        let has_room = self.size == 0 || self.metadata < self.size;
+        is_sized && has_room && self.start_nanos <= longest && self.length_nanos <= longest
+    }
+
     /// The nanoseconds since 1970-01-01 UTC of a time of the chunk's clock.
     pub(super) fn wall(&self, ticks: u64) -> i64 {
         let ticks = i128::from(ticks) - i128::from(self.start_ticks);
@@ -70,6 +83,15 @@ impl Head {
         let wall = i128::from(self.start_nanos) + nanos;
         i64::try_from(wall).unwrap_or(if wall < 0 { 0 } else { i64::MAX })
     }
+}
+
+/// Whether a chunk begins at a place of a file, rather than the copy of a head or bytes that happen to look
+/// like the start of one.
+pub(super) fn begins(file: &[u8], at: usize) -> bool {
+    let (before, rest) = file.split_at(at);
+    rest.starts_with(super::MAGIC)
+        && !before.ends_with(BEFORE_COPY)
+        && Head::parse(rest).is_ok_and(|head| head.is_plausible())
 }
 
 /// An event's place, type and contents.

@@ -169,9 +169,9 @@ fn end_of(file: &[u8], at: usize, head: &Head) -> (usize, Option<String>) {
     }
 }
 
-/// The place at or after another where a chunk may begin; the end if there is none.
+/// The place at or after another where a chunk begins; the end if there is none.
 fn next_chunk(file: &[u8], from: usize) -> usize {
-    let rest = file.get(from..).unwrap_or_default();
-    let found = rest.windows(MAGIC.len()).position(|at| at == MAGIC);
-    found.map_or(file.len(), |found| from + found)
+    let mut places = from..file.len();
+    let found = places.find(|&at| chunk::begins(file, at));
+    found.unwrap_or(file.len())
 }

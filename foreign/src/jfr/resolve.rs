@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use hprof_format::ids::ThreadSerial;
 use hprof_format::model::Line;
 use hprof_java_names::source_form;
-use hprof_stacks::FrameIndex;
+use hprof_stacks::{FrameIndex, family};
 use rustc_hash::FxHashMap;
 
 use super::bytes::{Cursor, Text};
@@ -123,6 +123,13 @@ pub(super) fn resolve<'a>(
         choice.add(names.builder, event.kind, is_wall, trace, class, cost);
     }
     lacking
+}
+
+/// A class's name in source form, without what differs from run to run. Hidden classes of JDK 17 and 21 have two
+/// numbers, address and hash: `App$$Lambda+0x00000000800c5400/1760126453`.
+fn class_name(name: &str) -> String {
+    let name = source_form(name);
+    family(&family(&name)).into_owned()
 }
 
 /// The states of threads that samples name.
@@ -294,8 +301,8 @@ impl<'a> Names<'a, '_> {
         let class = class.map_or(Cow::Borrowed(""), |it| self.value(it));
         let name = name.map_or(Cow::Borrowed(""), |it| self.value(it));
         match name.is_empty() {
-            true => (source_form(&class), "<unknown>".to_owned()),
-            false => (source_form(&class), name.into_owned()),
+            true => (class_name(&class), "<unknown>".to_owned()),
+            false => (class_name(&class), name.into_owned()),
         }
     }
 
@@ -349,9 +356,39 @@ impl<'a> Names<'a, '_> {
         let name = self.text(class);
         let index = match name.is_empty() {
             true => None,
-            false => Some(self.builder.class(&source_form(&name))),
+            false => Some(self.builder.class(&class_name(&name))),
         };
         self.classes.insert(class, index);
         index
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_classes_have_no_address() {
+        for (name, expected) in [
+            // JDK 11, 17, 21 and 25.
+            ("a.B$$Lambda$65/776700275", "a.B$$Lambda"),
+            (
+                "a.B$$Lambda$88+0x00007f23e0007a08/2084663827",
+                "a.B$$Lambda",
+            ),
+            ("a.B$$Lambda+0x00000000800c5400/1760126453", "a.B$$Lambda"),
+            ("a.B$$Lambda/0x0000000063045888", "a.B$$Lambda"),
+            ("a/B$$Lambda+0x00007f2ff0006a08", "a.B$$Lambda"),
+            ("a.B$$Lambda$12/0x0800", "a.B$$Lambda"),
+            ("[La/B$$Lambda+0x0800/17;", "a.B$$Lambda[]"),
+            (
+                "a.LambdaForm$MH+0x0000000080001000/1324578393",
+                "a.LambdaForm$MH",
+            ),
+            ("a/B$1", "a.B$1"),
+            ("[I", "int[]"),
+        ] {
+            assert_eq!(class_name(name), expected);
+        }
     }
 }

@@ -11,6 +11,7 @@ use hprof_format::model::{
 use hprof_format::rank::{RankedCpuTable, RankedMonitorTable, RankedSiteTable};
 use hprof_format::text::TextWriter;
 use hprof_format::writer::ProfileWriter;
+use hprof_stacks::Measure;
 use jiff::Timestamp;
 use jiff::fmt::strtime;
 use jiff::tz::TimeZone;
@@ -59,6 +60,9 @@ fn has_profile(contents: &Contents) -> bool {
 }
 
 fn left_out(contents: &Contents, to_binary: bool) -> Vec<&'static str> {
+    let counted = contents.weights.iter().flatten().filter(|it| it.total > 0);
+    let counted: Vec<Measure> = counted.map(|it| it.measure).collect();
+    let mut sites = contents.sites.iter().flat_map(|table| &table.rows);
     let has_calls = |table: &hprof_analysis::contents::CpuTable| {
         table.rows.iter().any(|row| row.calls.is_some())
     };
@@ -82,6 +86,22 @@ fn left_out(contents: &Contents, to_binary: bool) -> Vec<&'static str> {
         (
             to_binary && !contents.comments.is_empty(),
             "the profiler's remarks, for which the binary format has no place",
+        ),
+        (
+            counted.contains(&Measure::Wall),
+            "wall-clock samples, for which HPROF has no place",
+        ),
+        (
+            counted.contains(&Measure::NativeSamples),
+            "samples in native code, for which HPROF has no place",
+        ),
+        (
+            counted.contains(&Measure::Waits),
+            "waits for notifications, for which HPROF has no place",
+        ),
+        (
+            sites.any(|row| objects(row) != (row.live_objects, row.allocated_objects)),
+            "the numbers of objects, which the file does not tell; each site counts as one object",
         ),
     ];
     let facts = facts.into_iter().filter(|(is_so, _)| *is_so);
@@ -271,6 +291,16 @@ fn cpu(
     Ok(())
 }
 
+/// The objects of a site, alive and ever allocated. Recordings and some other profiles tell bytes alone, and a
+/// site without objects would be left out of the table.
+fn objects(row: &hprof_analysis::contents::SiteRow) -> (u64, u64) {
+    let at_least_one = |bytes: u64, objects: u64| objects.max(u64::from(bytes > 0));
+    (
+        at_least_one(row.live_bytes, row.live_objects),
+        at_least_one(row.allocated_bytes, row.allocated_objects),
+    )
+}
+
 fn sites(
     contents: &Contents,
     writer: &mut dyn ProfileWriter,
@@ -280,19 +310,20 @@ fn sites(
     let mut rows: Vec<SiteRow<'_>> = Vec::new();
     let mut sum = HeapSummary::default();
     for row in &table.rows {
+        let (live_objects, allocated_objects) = objects(row);
         sum.live_bytes += row.live_bytes;
-        sum.live_objects += row.live_objects;
+        sum.live_objects += live_objects;
         sum.allocated_bytes += row.allocated_bytes;
-        sum.allocated_objects += row.allocated_objects;
+        sum.allocated_objects += allocated_objects;
         rows.push(SiteRow {
             class_name: &row.class_name,
             class_id: ObjectId::NULL,
             element: element(&row.class_name),
             trace: row.trace,
             live_bytes: row.live_bytes,
-            live_objects: row.live_objects,
+            live_objects,
             allocated_bytes: row.allocated_bytes,
-            allocated_objects: row.allocated_objects,
+            allocated_objects,
         });
     }
     let totals = table.totals.as_ref().map_or(sum, |totals| HeapSummary {
@@ -347,4 +378,27 @@ fn monitors(
     traces(contents, writer, ranked.rows().iter().map(|r| r.row.trace))?;
     writer.monitor_table(&ranked, ctime)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use hprof_analysis::contents::SiteRow;
+
+    use super::*;
+
+    #[test]
+    fn sites_without_numbers_of_objects_stay() {
+        let row = |live: (u64, u64), allocated: (u64, u64)| SiteRow {
+            trace: TraceSerial::new(1),
+            class_name: "A".into(),
+            live_bytes: live.0,
+            live_objects: live.1,
+            allocated_bytes: allocated.0,
+            allocated_objects: allocated.1,
+        };
+        assert_eq!(objects(&row((0, 0), (4096, 0))), (0, 1));
+        assert_eq!(objects(&row((4096, 0), (4096, 0))), (1, 1));
+        assert_eq!(objects(&row((16, 2), (32, 4))), (2, 4));
+        assert_eq!(objects(&row((0, 0), (0, 0))), (0, 0));
+    }
 }
