@@ -66,7 +66,13 @@ fn options_reach_the_agent() {
     // The JVM has the place, and so the id, of the command.
     let profile = scene.profile(&format!("deep/p-{pid}.txt"));
     assert_samples_of_burn(&profile);
-    assert!(!profile.contains("Burn.main("), "one frame only: {profile}");
+    // main is rarely the one frame, but may be.
+    let frames = profile.split("\nTRACE ").skip(1).map(|trace| {
+        let lines = trace.lines().skip(1);
+        lines.take_while(|line| line.starts_with('\t')).count()
+    });
+    let most = frames.max();
+    assert_eq!(most, Some(1), "one frame only: {profile}");
 }
 
 #[test]
