@@ -2,7 +2,7 @@
 //!
 //! Most were there before the first event: made by the VM while it started, or
 //! mapped from its archive. They are tagged at VMInit and booked under the empty
-//! stack. A dump counts those that are left, and all other objects: what exceeds
+//! stack; an agent that comes later leaves alone what it finds. A dump counts those that are left, and all other objects: what exceeds
 //! the followed ones was allocated without an event, by a thread of the VM for
 //! instance.
 

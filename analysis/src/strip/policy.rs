@@ -102,8 +102,6 @@ impl StripPolicy<'_> {
         }
     }
 
-    /// True for a field with the name of a thread or group, if the policy for these decides and not
-    /// the rules for fields.
     /// True of the field with the size of a virtual thread's stack, which stays: no program writes it, and
     /// the size of the object follows from it.
     pub(super) fn is_size(declaring: &str, field: &str) -> bool {
@@ -115,6 +113,8 @@ impl StripPolicy<'_> {
         text == "size" || text.replace('/', ".") == STACK_CHUNK
     }
 
+    /// True for a field with the name of a thread or group, if the policy for these decides and not
+    /// the rules for fields.
     pub(super) fn decides_as_thread_name(&self, declaring: &str, field: &str) -> bool {
         self.threads != ThreadNames::AsField
             && field == NAME

@@ -101,7 +101,7 @@ fn left_out(contents: &Contents, to_binary: bool) -> Vec<&'static str> {
         ),
         (
             sites.any(|row| objects(row) != (row.live_objects, row.allocated_objects)),
-            "the numbers of objects, which the file does not tell; each site counts as one object",
+            "object counts, which the file lacks: each site is written with one object",
         ),
     ];
     let facts = facts.into_iter().filter(|(is_so, _)| *is_so);

@@ -235,15 +235,9 @@ mod tests {
             ),
             (r#"{\\\"token\\\":\\\"two deep\\\",\\\"x"#, "two deep"),
             ("password=\"no end\nx", "no end"),
-            ("password=ab,cdef,x", "cdef"),
         ] {
-            let found = found(text);
-            if secret == "cdef" {
-                // Without quotes a value has no comma.
-                assert_eq!(found, [], "{text}");
-            } else {
-                assert_eq!(found, [(SecretKind::Password, secret.to_owned())], "{text}");
-            }
+            let expected = [(SecretKind::Password, secret.to_owned())];
+            assert_eq!(found(text), expected, "{text}");
         }
     }
 
@@ -256,6 +250,8 @@ mod tests {
             "a@b",
             "https://example.com:8080/x",
             "password=",
+            // Without quotes a value has no comma, and this one has two characters.
+            "password=ab,cdef,x",
             "eyJ.x.y",
         ] {
             assert_eq!(found(text), [], "{text}");
