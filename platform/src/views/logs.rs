@@ -77,9 +77,21 @@ struct Figure {
     value: Option<f64>,
 }
 
+#[derive(Deserialize, Default)]
+struct Counted {
+    count: u64,
+}
+
 #[derive(Deserialize)]
 struct Log {
     collector: Option<String>,
+    #[serde(default)]
+    pauses: Counted,
+    throughput: Option<f64>,
+    #[serde(default)]
+    stops: Counted,
+    #[serde(default)]
+    reaching: Counted,
     #[serde(default)]
     findings: Vec<serde_json::Value>,
     #[serde(default)]
@@ -89,6 +101,22 @@ struct Log {
 #[derive(Deserialize)]
 struct Logs {
     logs: Vec<Log>,
+}
+
+impl Log {
+    /// Whether the log tells a figure. One that it does not tell is zero in the report.
+    fn tells(&self, figure: &str) -> bool {
+        match figure {
+            "pauses" | "pauses a minute" | "pauses in total" | "longest pause" | "pause p50"
+            | "pause p95" | "pause p99" | "pause p99.9" => {
+                // Such a log has stops or cycles, but not their pauses.
+                self.pauses.count > 0 || self.throughput.is_some()
+            }
+            "stops" | "longest stop" => self.stops.count > 0,
+            "longest time to safepoint" => self.reaching.count > 0,
+            _ => true,
+        }
+    }
 }
 
 /// Figures that are shown where they are zero in all logs too.
@@ -109,17 +137,17 @@ pub fn compare(files: &[Named]) -> Result<GcComparison, ViewError> {
                 file.name
             )));
         }
-        for figure in log.figures {
+        for figure in &log.figures {
             let found = figures.iter().position(|it| it.name == figure.name);
             let row = found.unwrap_or_else(|| {
                 figures.push(FigureOfLogs {
-                    name: figure.name,
-                    unit: figure.unit,
+                    name: figure.name.clone(),
+                    unit: figure.unit.clone(),
                     values: vec![None; files.len()],
                 });
                 figures.len() - 1
             });
-            figures[row].values[at] = figure.value;
+            figures[row].values[at] = figure.value.filter(|_| log.tells(&figure.name));
         }
         logs.push(ComparedLog {
             id: file.id.clone(),
@@ -243,4 +271,60 @@ pub fn together(files: Vec<Named>) -> Result<ThreadsTogether, ViewError> {
         notes,
         report,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(folder: &Path, name: &str, report: serde_json::Value) -> Named {
+        let path = folder.join(name);
+        std::fs::write(&path, report.to_string()).unwrap();
+        Named {
+            id: "0011223344556677".parse().unwrap(),
+            name: name.to_owned(),
+            path,
+            _held: Vec::new(),
+        }
+    }
+
+    fn log(pauses: u64, throughput: Option<f64>, stops: u64) -> serde_json::Value {
+        serde_json::json!({"logs": [{
+            "collector": "Z",
+            "pauses": {"count": pauses},
+            "throughput": throughput,
+            "stops": {"count": stops},
+            "reaching": {"count": 0},
+            "findings": [],
+            "figures": [
+                {"name": "pauses", "unit": "count", "value": pauses},
+                {"name": "longest pause", "unit": "milliseconds", "value": 2.0 * pauses as f64},
+                {"name": "full collections", "unit": "count", "value": 0},
+                {"name": "longest stop", "unit": "milliseconds", "value": stops},
+            ],
+        }]})
+    }
+
+    #[test]
+    fn pauses_and_stops_that_a_log_does_not_tell_are_not_compared_as_zero() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = [
+            written(folder.path(), "with.log", log(4, Some(0.9), 3)),
+            written(folder.path(), "cycles-only.log", log(0, None, 0)),
+            written(folder.path(), "quiet.log", log(0, Some(1.0), 0)),
+        ];
+        let found = compare(&files).unwrap();
+        let values: Vec<_> = (found.figures.iter())
+            .map(|figure| (figure.name.as_str(), figure.values.clone()))
+            .collect();
+        assert_eq!(
+            values,
+            [
+                ("pauses", vec![Some(4.0), None, Some(0.0)]),
+                ("longest pause", vec![Some(8.0), None, Some(0.0)]),
+                ("full collections", vec![Some(0.0); 3]),
+                ("longest stop", vec![Some(3.0), None, None]),
+            ]
+        );
+    }
 }

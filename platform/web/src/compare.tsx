@@ -66,6 +66,7 @@ function Logs({ path }: { path: string }) {
   return (
     <>
       <Rows titles={[t.logs.figure, ...head, t.together.change]} rows={rows} numbers={value.logs.map((_, at) => at + 1).concat(value.logs.length + 1)} />
+      {value.figures.some((figure) => figure.values.includes(null)) && <p class="dim">{t.together.unknown}</p>}
       {value.logs.map((log) => (
         <Section key={log.id} title={`${t.logs.findings}: ${shown(log.name)}`}>
           {log.collector && <p>{shown(log.collector)}</p>}

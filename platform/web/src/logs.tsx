@@ -225,15 +225,31 @@ function WhatMoved({ moved }: { moved: Moved }) {
   );
 }
 
-function spreads(rows: (Spread & { name: string })[]) {
-  return rows.map((row) => [<Name text={row.name} mono={false} />, row.count, millis(row.sum_ms), millis(row.p50_ms), millis(row.p99_ms), millis(row.max_ms)]);
+type Named = Spread & { name: string };
+
+/** A table of durations. Those that the log does not tell are null. */
+function Spreads({ rows }: { rows: (Named | (Pick<Named, "name" | "count"> & { [figure in "sum_ms" | "p50_ms" | "p99_ms" | "max_ms"]: null }))[] }) {
+  const t = texts.value.logs;
+  if (!rows.length) return <p>{t.none}</p>;
+  return (
+    <Rows
+      numbers={[1, 2, 3, 4, 5]}
+      titles={[t.name, t.count, t.sum, "p50", "p99", t.longest]}
+      rows={rows.map((row) => [<Name text={row.name} mono={false} />, row.count, millis(row.sum_ms), millis(row.p50_ms), millis(row.p99_ms), millis(row.max_ms)])}
+    />
+  );
 }
+
+/** A cycle that took no time does not exist: the log has no times of it. */
+const isTimed = (cycle: Spread) => cycle.max_ms > 0;
 
 function Collections({ found }: { found: GcReport }) {
   const t = texts.value.logs;
   const log = found.logs[0];
   if (!log) return null;
-  const titles = [t.name, t.count, t.sum, "p50", "p99", t.longest];
+  // Such a log has stops or cycles, but not their pauses.
+  const hasPauses = log.pauses.count > 0 || log.throughput !== null;
+  const ofPauses = (figure: string) => (hasPauses ? figure : "–");
   const rate = log.allocation?.per_second;
   return (
     <>
@@ -243,15 +259,16 @@ function Collections({ found }: { found: GcReport }) {
         numbers={[1]}
         titles={[t.figure, t.value]}
         rows={[
-          [t.pauses, count(log.pauses.count)],
-          [t.sum, millis(log.pauses.sum_ms)],
-          [t.longest, millis(log.pauses.max_ms)],
+          [t.pauses, ofPauses(count(log.pauses.count))],
+          [t.sum, ofPauses(millis(log.pauses.sum_ms))],
+          [t.longest, ofPauses(millis(log.pauses.max_ms))],
           [t.throughput, log.throughput === null ? "–" : percent(100 * log.throughput)],
           [t.full, count(log.counts.full)],
           [t.allocation, rate === null || rate === undefined ? "–" : `${bytes(rate)}/s`],
           [t.afterwards, log.heap.peak_after === null ? "–" : bytes(log.heap.peak_after)],
         ]}
       />
+      {!hasPauses && <p class="dim">{t.noPauses}</p>}
       <Section title={t.findings}>
         {log.findings.length === 0 && <p>{t.nothing}</p>}
         {log.findings.map((finding) => (
@@ -263,19 +280,20 @@ function Collections({ found }: { found: GcReport }) {
       </Section>
       {log.timeline && <Timeline timeline={log.timeline} label={t.timeline} />}
       <Section title={t.kinds}>
-        <Rows numbers={[1, 2, 3, 4, 5]} titles={titles} rows={spreads(log.kinds)} />
+        <Spreads rows={log.kinds} />
       </Section>
       <Section title={t.causes}>
-        <Rows numbers={[1, 2, 3, 4, 5]} titles={titles} rows={spreads(log.causes)} />
+        <Spreads rows={log.causes} />
       </Section>
       {log.cycles.length > 0 && (
         <Section title={t.cycles}>
-          <Rows numbers={[1, 2, 3, 4, 5]} titles={titles} rows={spreads(log.cycles)} />
+          <Spreads rows={log.cycles.map((cycle) => (isTimed(cycle) ? cycle : { ...cycle, sum_ms: null, p50_ms: null, p99_ms: null, max_ms: null }))} />
+          {!log.cycles.every(isTimed) && <p class="dim">{t.noCycleTimes}</p>}
         </Section>
       )}
       {log.stops.count > 0 && (
         <Section title={t.stops}>
-          <Rows numbers={[1, 2, 3, 4, 5]} titles={titles} rows={spreads([{ ...log.stops, name: t.allStops }, ...(log.reaching.count ? [{ ...log.reaching, name: t.reaching }] : []), ...log.operations])} />
+          <Spreads rows={[{ ...log.stops, name: t.allStops }, ...(log.reaching.count ? [{ ...log.reaching, name: t.reaching }] : []), ...log.operations]} />
         </Section>
       )}
     </>

@@ -64,6 +64,44 @@ test("what a log shows is there, and names are text", options, async () => {
   await close();
 });
 
+test("pauses and times of cycles that a log does not have are not shown as 0", options, async () => {
+  const { page, close } = await openPage(browser, server.url + "/");
+  const [, gc, , before] = server.jobs.logs;
+  const none = { count: 0, sum_ms: 0, max_ms: 0, p50_ms: 0, p95_ms: 0, p99_ms: 0, p999_ms: 0 };
+  await page.route("**/api/v1/dumps/*/gc", async (route) => {
+    const response = await route.fetch();
+    const report = await response.json();
+    Object.assign(report.logs[0], { collector: "Z", pauses: none, throughput: null, kinds: [], causes: [], cycles: [{ name: "Garbage Collection", ...none, count: 3 }], stops: none, reaching: none, operations: [] });
+    await route.fulfill({ response, json: report });
+  });
+  await page.goto(server.url + "/dumps/" + gc.id);
+  await page.getByRole("heading", { name: "Pauses by kind" }).waitFor();
+  const cells = (table) => table.locator("tbody tr").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  const figures = await cells(page.locator("table").first());
+  assert.deepEqual(figures.slice(0, 4).map((row) => row[1]), ["–", "–", "–", "–"]);
+  await page.getByText("the log does not have its pauses").waitFor();
+  const part = (name) => page.locator("section", { has: page.getByRole("heading", { name, exact: true }) });
+  assert.deepEqual(await cells(part("Concurrent cycles").locator("table")), [["Garbage Collection", "3", "–", "–", "–", "–"]]);
+  await part("Concurrent cycles").getByText("the log has no times of these cycles").waitFor();
+  // A table of nothing but its head would look like one that has not come.
+  for (const name of ["Pauses by kind", "Pauses by cause"]) {
+    assert.equal(await part(name).locator("table").count(), 0);
+    await part(name).getByText("None.").waitFor();
+  }
+  await page.route("**/api/v1/gc?*", async (route) => {
+    const response = await route.fetch();
+    const found = await response.json();
+    found.figures.find((figure) => figure.name === "longest pause").values = [null, 120];
+    await route.fulfill({ response, json: found });
+  });
+  await page.goto(server.url + `/compare/gc?dumps=${before.id},${gc.id}`);
+  const row = page.locator("tbody tr", { hasText: "Longest pause" });
+  await row.waitFor();
+  assert.deepEqual(await row.locator("td").allTextContents(), ["Longest pause", "–", "120\u00a0ms", "–"]);
+  await page.getByText("the log does not have this figure").waitFor();
+  await close();
+});
+
 test("findings in every wording are Chinese on the Chinese page", options, async () => {
   // The list is made by a test of the crate that writes the findings.
   const findings = JSON.parse(readFileSync(new URL("../../../gclog/tests/data/findings.json", import.meta.url), "utf8"));

@@ -393,6 +393,8 @@ export const en = {
     timelineFull: "with a full collection",
     timelineOther: "other pauses",
     cut: (n: string, all: string) => `The first ${n} of ${all}; the report that can be downloaded has all.`,
+    noPauses: "–: the log does not have its pauses. ZGC logs them with -Xlog:gc*.",
+    noCycleTimes: "–: the log has no times of these cycles. ZGC logs them from JDK 21 on.",
     kinds: "Pauses by kind",
     causes: "Pauses by cause",
     cycles: "Concurrent cycles",
@@ -427,6 +429,7 @@ export const en = {
     gc: "Collections side by side",
     stacks: "Thread dumps together",
     change: "Change, first to last",
+    unknown: "–: the log does not have this figure, or there is no first value to compare with.",
     dumps: (n: string) => `${n} dumps`,
     points: (n: string) => `${n} percentage points`,
     figures: {

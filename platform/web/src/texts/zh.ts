@@ -442,6 +442,8 @@ export const zh: Texts = {
     timelineFull: "含完全回收",
     timelineOther: "其他暂停",
     cut: (n, all) => `此处为 ${all} 中的前 ${n} 个；可下载的报告含全部。`,
+    noPauses: "–：日志中没有暂停的记录。ZGC 用 -Xlog:gc* 才记录暂停。",
+    noCycleTimes: "–：日志中没有这些周期的时间。ZGC 自 JDK 21 起记录。",
     kinds: "按类型的暂停",
     causes: "按原因的暂停",
     cycles: "并发周期",
@@ -476,6 +478,7 @@ export const zh: Texts = {
     gc: "垃圾回收对比",
     stacks: "多个线程转储",
     change: "从第一个到最后一个的变化",
+    unknown: "–：日志中没有此项，或没有可供比较的初始值。",
     dumps: (n) => `${n} 个转储`,
     points: (n) => `${n} 个百分点`,
     figures: {
