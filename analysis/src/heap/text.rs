@@ -124,6 +124,14 @@ impl<'a> Text<'a> {
         matches!(self, Self::Latin1(_)) || self.units().all(|unit| unit < 256)
     }
 
+    /// The number of characters, a pair of surrogates as one.
+    pub fn characters(&self) -> u64 {
+        match self {
+            Self::Latin1(bytes) => bytes.len() as u64,
+            Self::Utf16 { .. } => char::decode_utf16(self.units()).count() as u64,
+        }
+    }
+
     /// Decodes the first `characters` characters. A replacement character stands for an unpaired surrogate.
     pub fn decode(&self, characters: usize) -> String {
         char::decode_utf16(self.units())

@@ -222,6 +222,15 @@ impl Snapshot {
     /// since JDK 9 a `byte[]` in Latin-1 or UTF-16 (JEP 254). Android has either, and up to
     /// version 8 no `coder`.
     pub fn string(&self, object: ObjectNumber, most: usize) -> Option<String> {
+        Some(self.characters(object)?.decode(most))
+    }
+
+    /// The number of characters of a `java.lang.String`, a pair of surrogates as one.
+    pub fn string_length(&self, object: ObjectNumber) -> Option<u64> {
+        Some(self.characters(object)?.characters())
+    }
+
+    fn characters(&self, object: ObjectNumber) -> Option<Text<'_>> {
         let class = self.graph.class_of(object);
         if self.graph.classes().get(class).name != "java.lang.String" {
             return None;
@@ -244,9 +253,8 @@ impl Snapshot {
         let part = part.and_then(|(offset, count)| {
             Some((u32::try_from(offset).ok()?, u32::try_from(count).ok()?))
         });
-        let text = Text::of(element, coder == 1, part, values)
-            .or_else(|| Text::of(element, coder == 1, None, values))?;
-        Some(text.decode(most))
+        Text::of(element, coder == 1, part, values)
+            .or_else(|| Text::of(element, coder == 1, None, values))
     }
 }
 

@@ -114,7 +114,7 @@ impl Query {
                 count(limit)
             );
         }
-        if let Some(hint) = heap.hint() {
+        for hint in heap.hints() {
             tell!("hprof-rs: {hint}");
         }
         Ok(ExitCode::SUCCESS)

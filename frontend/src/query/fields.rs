@@ -99,14 +99,11 @@ impl Rows for Fields {
                 let classes = heap.snapshot.graph().classes();
                 Cell::from(classes.get(field.class).name.as_str())
             }
-            4 => heap.value(&field.value),
+            4 => heap.value(&field.value, "fields.value"),
             _ => field.value.object().map(|object| heap.id(object)).into(),
         }
     }
 }
-
-/// Characters of a text that are read.
-const TEXT: usize = 1 << 20;
 
 impl Heap {
     /// The fields of an instance, or the static ones of a class.
@@ -126,7 +123,8 @@ impl Heap {
     }
 
     /// A value of a field: numbers as numbers, strings and boxed values as what they stand for.
-    pub(super) fn value(&self, value: &Value) -> Cell<'static> {
+    /// `asked_by` is the column or function that gives it.
+    pub(super) fn value(&self, value: &Value, asked_by: &'static str) -> Cell<'static> {
         match value {
             Value::Null => Cell::Null,
             Value::Boolean(value) => Cell::truth(*value),
@@ -136,10 +134,10 @@ impl Heap {
             Value::Float(value) if value.is_nan() => Cell::from("NaN"),
             Value::Float(value) => Cell::Real(*value),
             Value::Missing(id) => Cell::from(format!("{id:#x}")),
-            Value::Object(object) => match self.snapshot.string(*object, TEXT) {
+            Value::Object(object) => match self.text(*object, asked_by) {
                 Some(text) => Cell::from(text),
                 None => match self.snapshot.unboxed(*object) {
-                    Some(inner) => self.value(&inner),
+                    Some(inner) => self.value(&inner, asked_by),
                     None => self.id(*object),
                 },
             },

@@ -50,11 +50,11 @@ pub fn register(connection: &Connection, heap: &Arc<Heap>) -> Result<()> {
         })?;
         Ok(object(heap, context)?
             .and_then(|object| heap.follow(object, &name))
-            .map_or(Sql::Null, |value| sql(heap.value(&value))))
+            .map_or(Sql::Null, |value| sql(heap.value(&value, "field()"))))
     })?;
     add("text", 1, |heap, context| {
         Ok(match object(heap, context)? {
-            Some(object) => match heap.value(&Value::Object(object)) {
+            Some(object) => match heap.value(&Value::Object(object), "text()") {
                 // An object that stands for nothing but itself.
                 own if own == heap.id(object) => Sql::Null,
                 value => sql(value),

@@ -8,6 +8,7 @@ mod classes;
 mod errors;
 mod fields;
 mod functions;
+mod notes;
 mod objects;
 mod references;
 mod roots;
@@ -24,13 +25,13 @@ use hprof_analysis::paths::PathSearch;
 use hprof_analysis::retained::{GroupSum, Grouping, freed_without, group_sums, loader_name};
 use hprof_analysis::snapshot::{ClassCount, Snapshot, ThreadInfo};
 use rusqlite::Connection;
-use rusqlite::types::ValueRef;
 
 pub use errors::explain;
 pub use functions::FUNCTIONS;
 pub use table::{Cell, Column, cell_of};
 pub use text::{check, prepare};
 
+use notes::Notes;
 use table::Rows;
 
 /// A heap dump, and what is made of it when a query first needs it.
@@ -41,8 +42,7 @@ pub struct Heap {
     threads: OnceLock<Vec<ThreadInfo>>,
     sums: OnceLock<Vec<ClassCount>>,
     retained: OnceLock<Option<Vec<GroupSum>>>,
-    /// An identifier that the query writes in a form that nothing equals, and the right one.
-    misspelt: OnceLock<(String, String)>,
+    notes: Notes,
 }
 
 /// A table for people: name, what a row is, columns.
@@ -75,7 +75,7 @@ pub fn connect(snapshot: Snapshot) -> rusqlite::Result<(Connection, Arc<Heap>)> 
         threads: OnceLock::new(),
         sums: OnceLock::new(),
         retained: OnceLock::new(),
-        misspelt: OnceLock::new(),
+        notes: Notes::default(),
     });
     let connection = Connection::open_in_memory()?;
     table::register::<objects::Objects>(&connection, &heap)?;
@@ -95,45 +95,9 @@ impl Heap {
         Cell::from(format!("{:#x}", self.snapshot.graph().id(object)))
     }
 
-    /// A sentence for a query that looks for an identifier in another form than the tables have.
-    pub fn hint(&self) -> Option<String> {
-        let (written, right) = self.misspelt.get()?;
-        Some(format!(
-            "no row has the identifier {written}: identifiers are text in lower case without leading zeros; write \
-             '{right}'"
-        ))
-    }
-
-    /// Notes that a query looks for an identifier that no row has, if it names an object in another form.
-    fn note_misspelt(&self, id: ValueRef<'_>) {
-        let (written, found) = match id {
-            ValueRef::Integer(number) => {
-                let object = self.snapshot.graph().number(number as u64);
-                (number.to_string(), object)
-            }
-            ValueRef::Text(text) => {
-                let text = String::from_utf8_lossy(text);
-                let found = self.named(&text).or_else(|| {
-                    // A number that SQLite compares with text.
-                    let number = text.parse::<u64>().ok()?;
-                    self.snapshot.graph().number(number)
-                });
-                (format!("'{text}'"), found)
-            }
-            _ => return,
-        };
-        if let Some(object) = found
-            && let Cell::Text(right) = self.id(object)
-            && written != format!("'{right}'")
-        {
-            self.misspelt.get_or_init(|| (written, right.into_owned()));
-        }
-    }
-
     /// The object with an identifier as people write it: with or without `0x`, in upper or lower case.
     fn named(&self, id: &str) -> Option<ObjectNumber> {
-        let digits = id.strip_prefix("0x").or_else(|| id.strip_prefix("0X"));
-        let id = u64::from_str_radix(digits.unwrap_or(id), 16).ok()?;
+        let id = u64::from_str_radix(notes::digits(id)?, 16).ok()?;
         self.snapshot.graph().number(id)
     }
 

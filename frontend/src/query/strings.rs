@@ -11,9 +11,6 @@ pub struct Strings {
     object: ObjectNumber,
 }
 
-/// Characters of a text that are read.
-const TEXT: usize = 1 << 20;
-
 impl Rows for Strings {
     const NAME: &'static str = "strings";
     const ABOUT: &'static str = "an instance of java.lang.String";
@@ -24,7 +21,7 @@ impl Rows for Strings {
             "TEXT",
             "text, of very long ones the first million characters",
         ),
-        ("length", "INTEGER", "characters of value"),
+        ("length", "INTEGER", "characters of the whole text"),
         (
             "size",
             "INTEGER",
@@ -71,11 +68,8 @@ impl Rows for Strings {
         let (snapshot, object) = (&heap.snapshot, self.object);
         match column {
             0 => heap.id(object),
-            1 => snapshot.string(object, TEXT).map(Cell::from).into(),
-            2 => snapshot
-                .string(object, TEXT)
-                .map(|text| Cell::count(text.chars().count() as u64))
-                .into(),
+            1 => heap.text(object, "strings.value").map(Cell::from).into(),
+            2 => snapshot.string_length(object).map(Cell::count).into(),
             3 => {
                 let array = snapshot.field_object(object, "value");
                 let array = array.map_or(0, |array| snapshot.graph().size(array));

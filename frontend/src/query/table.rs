@@ -162,6 +162,14 @@ unsafe impl<'vtab, R: Rows> VTab<'vtab> for Table<R> {
                 continue;
             }
             let column = constraint.column();
+            let name = usize::try_from(column)
+                .ok()
+                .and_then(|at| R::COLUMNS.get(at));
+            if name.is_some_and(|name| IDENTIFIERS.contains(&name.0))
+                && let Some(literal) = info.rhs_value(place)?
+            {
+                self.heap.note_unknown(literal);
+            }
             let key = R::KEYS.iter().find(|key| key.0 as c_int == column);
             if let Some(&key) = key
                 && best.is_none_or(|(_, best)| key.1 < best.1)

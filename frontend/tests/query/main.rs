@@ -6,6 +6,7 @@
 mod damaged;
 #[path = "../../../analysis/tests/common/made.rs"]
 mod made;
+mod notes;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -413,37 +414,6 @@ fn the_tables_are_told_to_programs_too() {
         assert_eq!(answer["columns"], Value::Array(names));
     }
     assert_eq!(schema["functions"][0]["call"], "field(id, 'name')");
-}
-
-#[test]
-fn an_identifier_in_another_form_gets_a_hint() {
-    let id = rows("SELECT id FROM objects WHERE class = 'java.lang.String' LIMIT 1")[0][0]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    let digits = id.strip_prefix("0x").unwrap();
-    let right = format!("write '{id}'");
-    for form in [
-        id.clone(),
-        format!("'{digits}'"),
-        format!("'0X{digits}'"),
-        format!("'0x00{digits}'"),
-    ] {
-        let sql = format!("SELECT count(*) FROM objects WHERE id = {form}");
-        let output = command(&["query", &dump(), &sql]);
-        assert!(output.status.success(), "{}", stderr(&output));
-        assert!(stderr(&output).contains(&right), "{}", stderr(&output));
-        if form != id {
-            // A number is none.
-            let sql = format!("SELECT describe({form}) = describe('{id}')");
-            assert_eq!(rows(&sql), [json!([1])], "{form}");
-        }
-    }
-    // Nothing is said of the right form, nor of what names no object.
-    for form in [&id, "0xfffffffffffffff8", "a name"] {
-        let sql = format!("SELECT count(*) FROM objects WHERE id = '{form}'");
-        assert_eq!(stderr(&command(&["query", &dump(), &sql])), "");
-    }
 }
 
 #[test]
