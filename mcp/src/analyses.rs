@@ -10,10 +10,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use hprof_platform::jobs::{Progress, start_worker};
-use hprof_platform::temporary_folder;
 use hprof_platform::views::opened::Files;
+use hprof_platform::{TemporaryFolder, temporary_folder};
 use serde::Deserialize;
-use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::sync::{Mutex, Notify, watch};
 
@@ -80,7 +79,7 @@ struct Job {
 #[derive(Debug)]
 struct Link {
     found: Found,
-    folder: TempDir,
+    folder: TemporaryFolder,
 }
 
 impl Link {
@@ -249,7 +248,7 @@ impl Drop for Waiting<'_> {
 
 impl Maker {
     fn start(&self, key: String, found: Found) -> io::Result<Job> {
-        let folder = temporary_folder("hprof-rs-mcp-")?;
+        let folder = temporary_folder("mcp-")?;
         let link = Arc::new(Link { found, folder });
         // An index is found by the name of its dump, which must not change with a descriptor's number.
         symlink(link.found.link(), link.path())?;

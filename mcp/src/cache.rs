@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use hprof_platform::temporary_folder;
+use hprof_platform::{TemporaryFolder, temporary_folder};
 use tempfile::TempDir;
 
 /// The most bytes of all analyses together.
@@ -21,7 +21,7 @@ const UNFINISHED: &str = ".making-";
 pub struct Cache {
     folder: PathBuf,
     /// Removes the folder at the end, where it is a temporary one.
-    _temporary: Option<TempDir>,
+    _temporary: Option<TemporaryFolder>,
 }
 
 impl Cache {
@@ -38,7 +38,7 @@ impl Cache {
                 _temporary: None,
             });
         }
-        let temporary = temporary_folder("hprof-rs-mcp-")?;
+        let temporary = temporary_folder("mcp-")?;
         Ok(Self {
             folder: temporary.path().to_owned(),
             _temporary: Some(temporary),

@@ -33,7 +33,7 @@ pub mod views;
 pub use config::{Config, DATABASE_VARIABLE, Fleet, Retention};
 pub use problem::Problem;
 pub use server::{Server, StartError, make_folder, open_catalogue};
-pub use temporary::temporary_folder;
+pub use temporary::{TemporaryFolder, temporary_folder};
 pub use time::Millis;
 
 impl From<catalogue::CatalogueError> for Problem {

@@ -24,7 +24,7 @@ pub(super) fn table() -> raw::jvmtiEventCallbacks {
     }
 }
 
-/// With live=estimate, how many objects of a site are followed before only some
+/// With live=estimate, how many recorded objects of a site are followed before only some
 /// of them are.
 const FOLLOWED_ALL: u64 = 1024;
 /// With live=estimate, one in two to the power of this is followed beyond.
@@ -142,7 +142,7 @@ impl HeapSites {
         if let Some(entry) = entry {
             let seen = entry.seen();
             entry.add(count);
-            self.follow(jni, thread, allocation, entry.site(), seen);
+            self.follow(jni, thread, allocation, count, entry.site(), seen);
         }
     }
 
@@ -216,7 +216,7 @@ impl HeapSites {
         });
         if entry.is_none() {
             self.sites.add(site, count);
-            self.follow(jni, thread, allocation, site, seen);
+            self.follow(jni, thread, allocation, count, site, seen);
         }
         entry
     }
@@ -228,11 +228,13 @@ impl HeapSites {
         jni: &Jni,
         thread: &ThreadState,
         allocation: Allocation<'_>,
+        count: Count,
         site: SiteId,
         seen: u64,
     ) {
         let mut shift = self.shift.load(Ordering::Relaxed);
-        if self.live == Live::Estimate && seen >= FOLLOWED_ALL * self.weights.unit() {
+        // With sampling, a recorded object counts as many.
+        if self.live == Live::Estimate && seen >= FOLLOWED_ALL * count.objects {
             shift += ESTIMATE_SHIFT;
         }
         if shift > 0 && !thread.one_in(shift) {

@@ -9,8 +9,7 @@ use std::{env, io};
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory};
-use hprof_platform::temporary_folder;
-use tempfile::TempDir;
+use hprof_platform::{TemporaryFolder, temporary_folder};
 
 use crate::agent_library;
 use crate::agent_options::{self, Checked};
@@ -87,7 +86,7 @@ impl Run {
         let mut this = self;
         let mut socket = None;
         if this.listen && this.agent != "help" {
-            let folder = temporary_folder("hprof-rs-")?;
+            let folder = temporary_folder("")?;
             let path = folder.path().join("net");
             let separator = if this.agent.is_empty() { "" } else { "," };
             this.agent = format!("{}{separator}net=unix:{}", this.agent, path.display());
@@ -96,7 +95,7 @@ impl Run {
         this.start(socket)
     }
 
-    fn start(self, socket: Option<(TempDir, PathBuf)>) -> anyhow::Result<ExitCode> {
+    fn start(self, socket: Option<(TemporaryFolder, PathBuf)>) -> anyhow::Result<ExitCode> {
         let environment = env::var_os(agent_options::ENVIRONMENT_VARIABLE);
         let environment = environment.as_ref().map(|value| value.to_string_lossy());
         let keeps_processes_apart = match agent_options::check(&self.agent, environment.as_deref())

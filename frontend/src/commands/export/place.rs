@@ -5,10 +5,9 @@ use std::path::Path;
 
 use anyhow::Context;
 use hprof_platform::store::Bucket;
-use hprof_platform::temporary_folder;
+use hprof_platform::{TemporaryFolder, temporary_folder};
 use hprof_tables::schema::TABLES;
 use hprof_tables::{Exported, Folder, Labels};
-use tempfile::TempDir;
 
 use crate::render::steps::Step;
 
@@ -16,7 +15,7 @@ use crate::render::steps::Step;
 pub struct Place {
     folder: Folder,
     /// Object storage, with the folder on this machine in which tables wait.
-    bucket: Option<(Bucket, TempDir)>,
+    bucket: Option<(Bucket, TemporaryFolder)>,
 }
 
 impl Place {
@@ -39,7 +38,7 @@ impl Place {
             .map_err(|error| {
                 anyhow::Error::msg(error.to_string().replace("--store", "--parquet"))
             })?;
-        let waiting = temporary_folder("hprof-rs-tables-")?;
+        let waiting = temporary_folder("tables-")?;
         Ok(Self {
             folder: Folder::new(waiting.path())?,
             bucket: Some((bucket, waiting)),

@@ -111,7 +111,7 @@ impl Live {
         modes.extend(self.alloc.then_some(Mode::Alloc));
         modes.extend(self.lock.then_some(Mode::Lock));
         // For its user alone.
-        let folder = temporary_folder("hprof-rs-")?;
+        let folder = temporary_folder("")?;
         let events = Arc::new(Events::default());
         let live = Recordings::new(Arc::new(LocalMachine), None, folder.path(), events);
         let id = JvmId::Process(pid);

@@ -16,7 +16,7 @@ use hprof_analysis::contents::Contents;
 use hprof_analysis::stacks::{Measure, Weights};
 use hprof_platform::events::Events;
 use hprof_platform::live::{JvmFacts, JvmId, Live, Mode, Pid, Recording};
-use hprof_platform::temporary_folder;
+use hprof_platform::{TemporaryFolder, temporary_folder};
 use jiff::{SignedDuration, Timestamp};
 use rustix::process::{Signal, kill_process};
 
@@ -42,7 +42,7 @@ const LOOK: Duration = Duration::from_millis(200);
 pub struct Session<'a> {
     record: &'a Record,
     live: Live,
-    folder: tempfile::TempDir,
+    folder: TemporaryFolder,
     stop: Arc<AtomicBool>,
     modes: Vec<Mode>,
     windows: Option<Windows>,
@@ -55,7 +55,7 @@ impl<'a> Session<'a> {
     /// Nothing is recorded yet. Ends when `stop` is set.
     pub fn new(record: &'a Record, stop: Arc<AtomicBool>) -> anyhow::Result<Self> {
         // For its user alone.
-        let folder = temporary_folder("hprof-rs-")?;
+        let folder = temporary_folder("")?;
         let events = Arc::new(Events::default());
         let keeps = usize::try_from(record.keep).unwrap_or(usize::MAX);
         Ok(Self {

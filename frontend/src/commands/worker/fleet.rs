@@ -26,7 +26,7 @@ pub(super) fn take_jobs(worker: Worker) -> anyhow::Result<ExitCode> {
         .init();
     let temporary = match worker.folder {
         Some(_) => None,
-        None => Some(temporary_folder("hprof-rs-worker-").context("give --folder DIR")?),
+        None => Some(temporary_folder("worker-").context("give --folder DIR")?),
     };
     let temporary_path = temporary.as_ref().map(|it| it.path().to_owned());
     let folder = worker.folder.clone().or(temporary_path);
