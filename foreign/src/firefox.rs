@@ -7,7 +7,7 @@ use hprof_format::model::Line;
 use hprof_stacks::{FrameIndex, Measure};
 use serde::Deserialize;
 
-use crate::builder::Builder;
+use crate::builder::{Builder, ClassIndex};
 use crate::json::{self, Scale};
 use crate::{Kind, Profile};
 
@@ -26,6 +26,23 @@ struct File {
 struct Meta {
     #[serde(default)]
     start_time: f64,
+    #[serde(default)]
+    categories: Vec<Category>,
+}
+
+#[derive(Deserialize)]
+struct Category {
+    #[serde(default)]
+    name: String,
+}
+
+impl Meta {
+    /// The category of frames that are no methods but the classes of what was allocated or waited
+    /// for, in files of this project.
+    fn class_category(&self) -> Option<usize> {
+        let mut names = self.categories.iter().map(|it| it.name.as_str());
+        names.position(|name| name == "Class")
+    }
 }
 
 #[derive(Deserialize)]
@@ -71,6 +88,8 @@ struct FrameTable {
     func: Vec<usize>,
     #[serde(default)]
     line: Vec<Option<u32>>,
+    #[serde(default)]
+    category: Vec<Option<usize>>,
 }
 
 #[derive(Deserialize)]
@@ -89,7 +108,7 @@ pub(crate) fn read(file: &[u8], passed: &mut dyn FnMut(Range<usize>)) -> Profile
         Ok(found) => {
             created = Some(found.meta.start_time as u64).filter(|&time| time > 0);
             for thread in &found.threads {
-                if !add(&mut builder, thread, &found.shared) {
+                if !add(&mut builder, thread, &found) {
                     let message = format!(
                         "thread {:?} refers to stacks or frames that the file lacks",
                         thread.name
@@ -108,7 +127,8 @@ pub(crate) fn read(file: &[u8], passed: &mut dyn FnMut(Range<usize>)) -> Profile
 const MAX_FRAMES: usize = 100_000;
 
 /// Adds a thread; false if parts of it are not there.
-fn add(builder: &mut Builder, thread: &Thread, shared: &Tables) -> bool {
+fn add(builder: &mut Builder, thread: &Thread, file: &File) -> bool {
+    let shared = &file.shared;
     let samples = &thread.samples;
     let (Some(stacks), Some(frames), Some(functions), Some(strings)) = (
         thread.stack_table.as_ref().or(shared.stack_table.as_ref()),
@@ -122,7 +142,9 @@ fn add(builder: &mut Builder, thread: &Thread, shared: &Tables) -> bool {
         return samples.stack.iter().all(Option::is_none);
     };
     let process = thread.process_name.as_deref().unwrap_or_default();
-    let scale = Scale::of_title(process).unwrap_or(match samples.weight_type.as_deref() {
+    let own = Scale::of_title(process);
+    let class_category = own.and(file.meta.class_category());
+    let scale = own.unwrap_or(match samples.weight_type.as_deref() {
         Some("tracing-ms") => Scale::new(Measure::Time, 1e6),
         Some("bytes") => Scale::new(Measure::AllocatedBytes, 1.0),
         _ => Scale::new(Measure::Samples, 1.0),
@@ -142,11 +164,22 @@ fn add(builder: &mut Builder, thread: &Thread, shared: &Tables) -> bool {
             Some(builder.named_frame(name, file.and_then(string), line))
         })
         .collect();
+    let class_of = |builder: &mut Builder, frame: usize| -> Option<ClassIndex> {
+        let category = *frames.category.get(frame)?;
+        category.filter(|_| category == class_category)?;
+        let name = string(*functions.name.get(*frames.func.get(frame)?)?)?;
+        Some(builder.class(name))
+    };
     let mut is_whole = true;
     let mut trace = Vec::new();
     for (index, stack) in samples.stack.iter().enumerate() {
         trace.clear();
         let mut next = *stack;
+        let innermost = next.and_then(|at| stacks.frame.get(at));
+        let class = innermost.and_then(|&frame| class_of(builder, frame));
+        if class.is_some() {
+            next = next.and_then(|at| stacks.prefix.get(at).copied().flatten());
+        }
         while let Some(at) = next.filter(|_| trace.len() < MAX_FRAMES) {
             let frame = stacks.frame.get(at).and_then(|&frame| *known.get(frame)?);
             let Some(frame) = frame else {
@@ -159,7 +192,7 @@ fn add(builder: &mut Builder, thread: &Thread, shared: &Tables) -> bool {
         let weights = samples.weight.as_ref();
         let weight = weights.and_then(|all| *all.get(index)?).unwrap_or(1.0);
         let trace = builder.trace(serial, &trace);
-        builder.add(scale.measure, trace, None, scale.cost(weight));
+        builder.add(scale.measure, trace, class, scale.cost(weight));
     }
     is_whole
 }

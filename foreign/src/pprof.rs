@@ -4,10 +4,11 @@
 use std::ops::Range;
 
 use hprof_format::model::Line;
+use hprof_stacks::pictures::CLASS_FILE;
 use hprof_stacks::{FrameIndex, Measure};
 use rustc_hash::FxHashMap;
 
-use crate::builder::Builder;
+use crate::builder::{Builder, ClassIndex};
 use crate::{Kind, Profile};
 
 /// A value of a field.
@@ -238,6 +239,8 @@ struct Reader<'a> {
     columns: Vec<Option<Column>>,
     /// The frames of a location, innermost first.
     frames: FxHashMap<u64, Vec<FrameIndex>>,
+    /// The locations that stand for the class of objects, in files of this project.
+    classes: FxHashMap<u64, ClassIndex>,
 }
 
 impl<'a> Reader<'a> {
@@ -264,6 +267,7 @@ impl<'a> Reader<'a> {
             message,
             columns,
             frames: FxHashMap::default(),
+            classes: FxHashMap::default(),
         }
     }
 
@@ -286,10 +290,16 @@ impl<'a> Reader<'a> {
                 }
             }
             let mut frames = Vec::new();
-            for location in locations {
+            let mut class = None;
+            for (depth, location) in locations.into_iter().enumerate() {
                 if !self.frames.contains_key(&location) {
                     let found = self.location(location, builder);
                     self.frames.insert(location, found.unwrap_or_default());
+                }
+                class =
+                    class.or_else(|| self.classes.get(&location).filter(|_| depth == 0).copied());
+                if depth == 0 && class.is_some() {
+                    continue;
                 }
                 let found = &self.frames[&location];
                 lacking += u64::from(found.is_empty());
@@ -300,7 +310,7 @@ impl<'a> Reader<'a> {
                 // Differences between profiles may be negative, which has no meaning here.
                 if let (Some(column), Ok(0..)) = (column, i64::try_from(value)) {
                     let cost = value.saturating_mul(column.factor);
-                    builder.add(column.measure, trace, None, cost);
+                    builder.add(column.measure, trace, class, cost);
                 }
             }
         }
@@ -312,7 +322,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The frames of a location, those of inlined methods first.
-    fn location(&self, id: u64, builder: &mut Builder) -> Option<Vec<FrameIndex>> {
+    fn location(&mut self, id: u64, builder: &mut Builder) -> Option<Vec<FrameIndex>> {
         let message = &self.message;
         let mut frames = Vec::new();
         let mut address = 0;
@@ -323,6 +333,9 @@ impl<'a> Reader<'a> {
                     let [_, function, line] = fixed(line);
                     let (name, file) = message.functions.get(&function).copied()?;
                     let (name, file) = (message.string(name), message.string(file));
+                    if file == CLASS_FILE {
+                        self.classes.insert(id, builder.class(&name));
+                    }
                     let file = Some(&*file).filter(|file| !file.is_empty());
                     frames.push(builder.named_frame(&name, file, line_of(line)));
                 }

@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use hprof_format::ids::{ThreadSerial, TraceSerial};
 use hprof_format::model::Line;
+use hprof_stacks::pictures::CLASS_FILE;
 use hprof_stacks::{FrameIndex, Measure};
 use serde::Deserialize;
 
-use crate::builder::Builder;
+use crate::builder::{Builder, ClassIndex};
 use crate::json::{self, Scale};
 use crate::{Kind, Profile};
 
@@ -74,12 +75,8 @@ pub(crate) fn read(file: &[u8], passed: &mut dyn FnMut(Range<usize>)) -> Profile
 }
 
 fn add(builder: &mut Builder, file: File) {
-    let frames: Vec<FrameIndex> = file
-        .shared
-        .frames
-        .iter()
-        .map(|it| frame(builder, it))
-        .collect();
+    let frames = file.shared.frames.iter();
+    let frames: Vec<Place> = frames.map(|it| place(builder, it)).collect();
     for profile in file.profiles {
         let (name, unit) = (profile.name.as_str(), profile.unit.as_str());
         let own = Scale::of_title(name);
@@ -107,12 +104,22 @@ fn add(builder: &mut Builder, file: File) {
     }
 }
 
-fn frame(builder: &mut Builder, frame: &Frame) -> FrameIndex {
+/// A frame of the file, and the class of objects that it stands for in files of this project.
+struct Place {
+    frame: FrameIndex,
+    class: Option<ClassIndex>,
+}
+
+fn place(builder: &mut Builder, frame: &Frame) -> Place {
+    let is_class = frame.file.as_deref() == Some(CLASS_FILE);
     let line = match frame.line {
         Some(line) if (1.0..=f64::from(i32::MAX)).contains(&line) => Line::Number(line as u32),
         _ => Line::Unknown,
     };
-    builder.named_frame(&frame.name, frame.file.as_deref(), line)
+    Place {
+        frame: builder.named_frame(&frame.name, frame.file.as_deref(), line),
+        class: is_class.then(|| builder.class(&frame.name)),
+    }
 }
 
 fn of_unit(unit: &str) -> Scale {
@@ -128,7 +135,7 @@ fn of_unit(unit: &str) -> Scale {
 
 struct Adding<'a> {
     builder: &'a mut Builder,
-    frames: &'a [FrameIndex],
+    frames: &'a [Place],
     thread: Option<ThreadSerial>,
     scale: Scale,
     unknown: u64,
@@ -137,16 +144,18 @@ struct Adding<'a> {
 impl Adding<'_> {
     /// Adds the cost of a stack, outermost frame first.
     fn add(&mut self, stack: &[usize], weight: f64) {
+        let class = stack.last().and_then(|&at| self.frames.get(at)?.class);
+        let stack = &stack[..stack.len() - usize::from(class.is_some())];
         let trace = self.trace(stack);
         let cost = self.scale.cost(weight);
-        self.builder.add(self.scale.measure, trace, None, cost);
+        self.builder.add(self.scale.measure, trace, class, cost);
     }
 
     fn trace(&mut self, stack: &[usize]) -> TraceSerial {
         let mut frames = Vec::with_capacity(stack.len());
         for &at in stack.iter().rev() {
             match self.frames.get(at) {
-                Some(&frame) => frames.push(frame),
+                Some(place) => frames.push(place.frame),
                 None => self.unknown += 1,
             }
         }

@@ -30,8 +30,8 @@ use crate::written;
 /// Convert a profile or heap dump to a picture or to the format of another tool.
 ///
 /// Pictures of profiles are flame graphs of their stacks. Pictures of heap dumps show the bytes of
-/// each package and class. Pages, pprof and speedscope files hold all measures of the profile, unless
-/// --measure names one.
+/// each package and class. Pages, pprof, speedscope and HPROF files hold all measures of the profile,
+/// unless --measure names one.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Convert {
@@ -138,7 +138,14 @@ impl Convert {
     fn convert(&self, to: To, opened: &Opened, out: &mut Vec<u8>) -> anyhow::Result<()> {
         let contents = &opened.contents;
         match to {
-            To::Text | To::Binary => return export::hprof(opened, to == To::Binary, out),
+            To::Text | To::Binary => {
+                let measure = self.measure.measure;
+                if measure.is_some() {
+                    // Says what is there if the measure is not.
+                    self.measure.weights(opened)?;
+                }
+                return export::hprof(opened, to == To::Binary, measure, out);
+            }
             To::Json => return export::json(opened, out),
             To::Csv if self.measure.measure.is_none() => {
                 let weights = match self.heap {

@@ -7,6 +7,7 @@ use anyhow::bail;
 use clap::{Args, ValueEnum};
 use hprof_analysis::contents::{Contents, SiteRow, SiteTable};
 use hprof_analysis::names::family;
+use hprof_analysis::stacks::Measure;
 use serde_json::{Value, json};
 
 use super::cutoff;
@@ -27,9 +28,9 @@ pub struct Sites {
     #[command(flatten)]
     file: FileArgument,
 
-    /// The order of the rows.
-    #[arg(long, value_enum, default_value_t = Sort::Live)]
-    sort: Sort,
+    /// The order of the rows [default: live, or allocated if the file does not tell what is alive].
+    #[arg(long, value_enum)]
+    sort: Option<Sort>,
 
     /// The number of sites, 0 for all.
     #[arg(long, value_name = "N", default_value_t = 25)]
@@ -80,7 +81,12 @@ impl Sites {
             .map(|row| (row, stack(contents, row)))
             .filter(|(row, stack)| self.matches(row, stack))
             .collect();
-        let key = |row: &SiteRow| match self.sort {
+        let known = Known::of(contents);
+        let sort = self.sort.unwrap_or(match known.live {
+            true => Sort::Live,
+            false => Sort::Allocated,
+        });
+        let key = |row: &SiteRow| match sort {
             Sort::Live => (row.live_bytes, row.allocated_bytes),
             Sort::Allocated => (row.allocated_bytes, row.live_bytes),
         };
@@ -92,12 +98,12 @@ impl Sites {
         if self.json {
             let rows: Vec<Value> = rows
                 .iter()
-                .map(|(row, stack)| as_json(row, stack))
+                .map(|(row, stack)| as_json(row, stack, known))
                 .collect();
             return print_json(&json!({"file": opened.name, "sites": rows}));
         }
         let totals = Totals::of(contents, table);
-        let mut text = self.text(totals, &rows, all);
+        let mut text = self.text(totals, known, sort, &rows, all);
         let left_out = cutoff::last(contents, "sites", "rows_below_cutoff").unwrap_or_default();
         if left_out > 0 {
             let part = |name: &str, whole: &str| {
@@ -123,26 +129,46 @@ impl Sites {
         row.class_name.contains(filter.as_str()) || stack.iter().any(|frame| frame.contains(filter))
     }
 
-    fn text(&self, totals: Totals, rows: &[(&SiteRow, Vec<String>)], all: usize) -> String {
+    fn text(
+        &self,
+        totals: Totals,
+        known: Known,
+        sort: Sort,
+        rows: &[(&SiteRow, Vec<String>)],
+        all: usize,
+    ) -> String {
         let style = Style::of_stdout();
         let Totals { live, allocated } = totals;
-        let mut text = format!(
-            "{}: {} alive of {} allocated\n",
-            style.bold("Allocation sites"),
-            bytes(live),
-            bytes(allocated)
-        );
+        let title = style.bold("Allocation sites");
+        let mut text = match (known.live, known.allocated) {
+            (true, false) => format!("{title}: {} alive\n", bytes(live)),
+            (true, true) => {
+                format!(
+                    "{title}: {} alive of {} allocated\n",
+                    bytes(live),
+                    bytes(allocated)
+                )
+            }
+            (false, _) => format!(
+                "{title}: {} allocated; the file does not tell what is alive\n",
+                bytes(allocated)
+            ),
+        };
+        let number = |is_known: bool, number: u64| match is_known {
+            true => count(number),
+            false => "-".to_owned(),
+        };
         let line = |(row, stack): &(&SiteRow, Vec<String>)| {
-            let (part, whole) = match self.sort {
+            let (part, whole) = match sort {
                 Sort::Live => (row.live_bytes, live),
                 Sort::Allocated => (row.allocated_bytes, allocated),
             };
             [
                 percent(part, whole),
-                count(row.live_bytes),
-                count(row.live_objects),
-                count(row.allocated_bytes),
-                count(row.allocated_objects),
+                number(known.live, row.live_bytes),
+                number(known.live_objects, row.live_objects),
+                number(known.allocated, row.allocated_bytes),
+                number(known.allocated_objects, row.allocated_objects),
                 family(&row.class_name).into_owned(),
                 stack
                     .first()
@@ -181,6 +207,30 @@ impl Sites {
     }
 }
 
+/// The numbers of sites that the file tells; profiles of other tools have some of them.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    live: bool,
+    live_objects: bool,
+    allocated: bool,
+    allocated_objects: bool,
+}
+
+impl Known {
+    fn of(contents: &Contents) -> Self {
+        let has = |measure| {
+            let told = contents.weights.as_ref();
+            told.is_none_or(|told| told.iter().any(|it| it.measure == measure))
+        };
+        Self {
+            live: has(Measure::LiveBytes),
+            live_objects: has(Measure::LiveObjects),
+            allocated: has(Measure::AllocatedBytes),
+            allocated_objects: has(Measure::AllocatedObjects),
+        }
+    }
+}
+
 /// The bytes of the whole program.
 #[derive(Debug, Clone, Copy)]
 struct Totals {
@@ -214,14 +264,15 @@ fn stack(contents: &Contents, row: &SiteRow) -> Vec<String> {
     frames.collect()
 }
 
-fn as_json(row: &SiteRow, stack: &[String]) -> Value {
+fn as_json(row: &SiteRow, stack: &[String], known: Known) -> Value {
+    let number = |is_known: bool, number: u64| is_known.then_some(number);
     json!({
         "class": row.class_name,
         "trace": row.trace.get(),
-        "live_bytes": row.live_bytes,
-        "live_objects": row.live_objects,
-        "allocated_bytes": row.allocated_bytes,
-        "allocated_objects": row.allocated_objects,
+        "live_bytes": number(known.live, row.live_bytes),
+        "live_objects": number(known.live_objects, row.live_objects),
+        "allocated_bytes": number(known.allocated, row.allocated_bytes),
+        "allocated_objects": number(known.allocated_objects, row.allocated_objects),
         "stack": stack,
     })
 }

@@ -330,15 +330,16 @@ pub fn layout_line(histogram: &Histogram) -> String {
 }
 
 fn profile_text(contents: &Contents, weights: &Weights, rows: usize, style: Style) -> String {
+    let is_first = !is_second(contents, weights.measure);
     // Those of one table stand together.
-    let gap = if is_second(weights.measure) { "" } else { "\n" };
+    let gap = if is_first { "\n" } else { "" };
     let mut text = format!(
         "{gap}{}: {} {}\n",
         style.bold(weights.measure.title()),
         count(weights.total),
         weights.measure.unit()
     );
-    if is_second(weights.measure) {
+    if !is_first || weights.total == 0 {
         return text;
     }
     let costs = by_method(&contents.stacks, weights);
@@ -364,11 +365,22 @@ fn profile_text(contents: &Contents, weights: &Weights, rows: usize, style: Styl
 }
 
 /// True for measures that come with another, of which the methods are shown.
-fn is_second(measure: Measure) -> bool {
-    matches!(
-        measure,
-        Measure::Calls | Measure::AllocatedObjects | Measure::AllocatedBytes | Measure::LiveObjects
-    )
+fn is_second(contents: &Contents, measure: Measure) -> bool {
+    let has = |others: &[Measure]| {
+        let mut found = others.iter().filter_map(|&it| Weights::of(contents, it));
+        found.any(|weights| weights.total > 0)
+    };
+    match measure {
+        Measure::Calls => true,
+        Measure::LiveObjects => has(&[Measure::LiveBytes]),
+        Measure::AllocatedBytes => has(&[Measure::LiveBytes, Measure::LiveObjects]),
+        Measure::AllocatedObjects => has(&[
+            Measure::LiveBytes,
+            Measure::LiveObjects,
+            Measure::AllocatedBytes,
+        ]),
+        _ => false,
+    }
 }
 
 /// The summary as JSON; lists have at most `rows` rows.

@@ -16,30 +16,43 @@ use jiff::Timestamp;
 use jiff::fmt::strtime;
 use jiff::tz::TimeZone;
 
+use super::parts::{Parts, objects};
 use crate::open::Opened;
 use crate::render::out::tell;
 
 const NANOS_PER_MILLI: u64 = 1_000_000;
 
-/// Writes what a profile holds in HPROF's text or binary format, and says on standard error what
-/// that format has no place for.
+/// Writes what a profile holds in HPROF's text or binary format, of one measure alone if one is
+/// asked for, and says on standard error what that format has no place for.
 ///
 /// # Errors
-/// If the file holds no profile.
-pub fn hprof(opened: &Opened, to_binary: bool, out: &mut Vec<u8>) -> anyhow::Result<()> {
+/// If the file holds no profile, or the format has no place for the measure.
+pub fn hprof(
+    opened: &Opened,
+    to_binary: bool,
+    measure: Option<Measure>,
+    out: &mut Vec<u8>,
+) -> anyhow::Result<()> {
     let contents = &opened.contents;
     anyhow::ensure!(
         has_profile(contents),
         "{} holds no profile; heap dumps cannot be turned from one format into the other",
         opened.name
     );
-    for what in left_out(contents, to_binary) {
+    let parts = Parts::of(contents, measure, to_binary);
+    if let Some(measure) = measure.filter(|_| parts.is_empty()) {
+        anyhow::bail!(
+            "HPROF's {} format has no place for {measure}",
+            if to_binary { "binary" } else { "text" }
+        );
+    }
+    for what in parts.left_out(contents, measure) {
         tell!("hprof-rs: left out: {what}");
     }
     if to_binary {
-        write(contents, &mut BinaryWriter::new(out), true)
+        write(contents, &mut BinaryWriter::new(out), parts)
     } else {
-        write(contents, &mut TextWriter::new(out), false)
+        write(contents, &mut TextWriter::new(out), parts)
     }
 }
 
@@ -49,7 +62,8 @@ pub fn hprof(opened: &Opened, to_binary: bool, out: &mut Vec<u8>) -> anyhow::Res
 /// If it holds no profile.
 pub fn text(contents: &Contents, out: &mut Vec<u8>) -> anyhow::Result<()> {
     anyhow::ensure!(has_profile(contents), "nothing is recorded yet");
-    write(contents, &mut TextWriter::new(out), false)
+    let parts = Parts::of(contents, None, false);
+    write(contents, &mut TextWriter::new(out), parts)
 }
 
 fn has_profile(contents: &Contents) -> bool {
@@ -57,55 +71,6 @@ fn has_profile(contents: &Contents) -> bool {
         || !contents.sites.is_empty()
         || !contents.monitors.is_empty()
         || !contents.old_cpu.is_empty()
-}
-
-fn left_out(contents: &Contents, to_binary: bool) -> Vec<&'static str> {
-    let counted = contents.weights.iter().flatten().filter(|it| it.total > 0);
-    let counted: Vec<Measure> = counted.map(|it| it.measure).collect();
-    let mut sites = contents.sites.iter().flat_map(|table| &table.rows);
-    let has_calls = |table: &hprof_analysis::contents::CpuTable| {
-        table.rows.iter().any(|row| row.calls.is_some())
-    };
-    let facts = [
-        (
-            !contents.dumps.is_empty() || !contents.text_dumps.is_empty(),
-            "the heap dump",
-        ),
-        (
-            to_binary && contents.cpu.iter().any(has_calls),
-            "the numbers of calls, for which the binary format has no place",
-        ),
-        (
-            to_binary && !contents.monitors.is_empty(),
-            "monitor contention, for which the binary format has no place",
-        ),
-        (
-            to_binary && !contents.old_cpu.is_empty(),
-            "the table of cpu=old, for which the binary format has no place",
-        ),
-        (
-            to_binary && !contents.comments.is_empty(),
-            "the profiler's remarks, for which the binary format has no place",
-        ),
-        (
-            counted.contains(&Measure::Wall),
-            "wall-clock samples, for which HPROF has no place",
-        ),
-        (
-            counted.contains(&Measure::NativeSamples),
-            "samples in native code, for which HPROF has no place",
-        ),
-        (
-            counted.contains(&Measure::Waits),
-            "waits for notifications, for which HPROF has no place",
-        ),
-        (
-            sites.any(|row| objects(row) != (row.live_objects, row.allocated_objects)),
-            "object counts, which the file lacks: each site is written with one object",
-        ),
-    ];
-    let facts = facts.into_iter().filter(|(is_so, _)| *is_so);
-    facts.map(|(_, what)| what).collect()
 }
 
 /// The time of a profile in both forms.
@@ -128,26 +93,21 @@ fn created(contents: &Contents) -> (u64, String) {
     )
 }
 
-fn write(
-    contents: &Contents,
-    writer: &mut dyn ProfileWriter,
-    to_binary: bool,
-) -> anyhow::Result<()> {
+fn write(contents: &Contents, writer: &mut dyn ProfileWriter, parts: Parts) -> anyhow::Result<()> {
     let (created_millis, ctime) = created(contents);
     let ctime = ctime.as_str();
-    let has_samples = contents.cpu.iter().any(|t| t.kind == CpuKind::Samples);
     let depth = contents.stacks.traces().into_iter();
     let depth = depth.map(|(_, trace)| trace.frames.len()).max();
     // A profile of cpu=old alone has no header.
     let is_old_only =
         contents.cpu.is_empty() && contents.sites.is_empty() && contents.monitors.is_empty();
-    if to_binary || !is_old_only {
+    if parts.is_binary || !is_old_only {
         writer.begin(&Header {
             created_millis,
             created_ctime: ctime,
             settings: Settings {
-                allocation_traces: !contents.sites.is_empty(),
-                cpu_sampling: has_samples,
+                allocation_traces: parts.sites,
+                cpu_sampling: parts.samples,
                 depth: u32::try_from(depth.unwrap_or(0)).unwrap_or(u32::MAX),
             },
         })?;
@@ -158,16 +118,16 @@ fn write(
     for thread in contents.threads.iter().filter(|thread| thread.has_ended) {
         writer.thread_end(thread.serial)?;
     }
-    for table in &contents.sites {
+    for table in contents.sites.iter().filter(|_| parts.sites) {
         sites(contents, writer, table, ctime)?;
     }
-    for table in &contents.cpu {
+    for table in contents.cpu.iter().filter(|table| parts.has(table.kind)) {
         cpu(contents, writer, table, ctime)?;
     }
-    for table in &contents.monitors {
+    for table in contents.monitors.iter().filter(|_| parts.monitors) {
         monitors(contents, writer, table, ctime)?;
     }
-    if !contents.old_cpu.is_empty() {
+    if parts.old {
         let rows: Vec<OldCpuRow<'_>> = contents
             .old_cpu
             .iter()
@@ -291,16 +251,6 @@ fn cpu(
     Ok(())
 }
 
-/// The objects of a site, alive and ever allocated. Recordings and some other profiles tell bytes alone, and a
-/// site without objects would be left out of the table.
-fn objects(row: &hprof_analysis::contents::SiteRow) -> (u64, u64) {
-    let at_least_one = |bytes: u64, objects: u64| objects.max(u64::from(bytes > 0));
-    (
-        at_least_one(row.live_bytes, row.live_objects),
-        at_least_one(row.allocated_bytes, row.allocated_objects),
-    )
-}
-
 fn sites(
     contents: &Contents,
     writer: &mut dyn ProfileWriter,
@@ -378,27 +328,4 @@ fn monitors(
     traces(contents, writer, ranked.rows().iter().map(|r| r.row.trace))?;
     writer.monitor_table(&ranked, ctime)?;
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use hprof_analysis::contents::SiteRow;
-
-    use super::*;
-
-    #[test]
-    fn sites_without_numbers_of_objects_stay() {
-        let row = |live: (u64, u64), allocated: (u64, u64)| SiteRow {
-            trace: TraceSerial::new(1),
-            class_name: "A".into(),
-            live_bytes: live.0,
-            live_objects: live.1,
-            allocated_bytes: allocated.0,
-            allocated_objects: allocated.1,
-        };
-        assert_eq!(objects(&row((0, 0), (4096, 0))), (0, 1));
-        assert_eq!(objects(&row((4096, 0), (4096, 0))), (1, 1));
-        assert_eq!(objects(&row((16, 2), (32, 4))), (2, 4));
-        assert_eq!(objects(&row((0, 0), (0, 0))), (0, 0));
-    }
 }

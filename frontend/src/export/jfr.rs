@@ -27,6 +27,9 @@ pub fn jfr(opened: &Opened, profile: &Profile<'_>, out: &mut Vec<u8>) -> anyhow:
     if !left_out.is_empty() {
         tell!("hprof-rs: left out: {}", left_out.join(", "));
     }
+    if written.contains(&Measure::Time) {
+        tell!("hprof-rs: CPU time is written as a sample for each millisecond");
+    }
     out.extend(write(profile, opened.contents.created_millis));
     Ok(())
 }

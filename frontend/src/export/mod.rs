@@ -5,6 +5,7 @@ mod firefox;
 pub mod hprof;
 mod jfr;
 mod json;
+mod parts;
 pub mod sheet;
 mod views;
 

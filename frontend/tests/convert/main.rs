@@ -1,6 +1,7 @@
 //! `convert`: every output is read back by something that knows its format.
 
 mod formats;
+mod measures;
 #[path = "../support/mod.rs"]
 mod support;
 

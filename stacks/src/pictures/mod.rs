@@ -13,3 +13,7 @@ pub mod page;
 pub mod pprof;
 pub mod profile;
 pub mod speedscope;
+
+/// The file of frames that are no methods but the classes of what was allocated or waited for, in
+/// formats whose stacks have frames only. By it, readers tell them from methods.
+pub const CLASS_FILE: &str = "<class>";

@@ -12,6 +12,7 @@ use flate2::write::GzEncoder;
 use hprof_format::ids::TraceSerial;
 use hprof_format::model::Line;
 
+use super::CLASS_FILE;
 use super::profile::Profile;
 use crate::call_tree::{CUT_OFF, EMPTY};
 use crate::table::{Frame, FrameIndex};
@@ -62,7 +63,8 @@ struct Tables {
     string_list: Vec<String>,
     functions: HashMap<(u64, u64), u64>,
     frames: HashMap<FrameIndex, u64>,
-    others: HashMap<String, u64>,
+    /// By name and file.
+    others: HashMap<(String, &'static str), u64>,
     /// Locations and functions, encoded.
     message: Message,
     locations: u64,
@@ -121,12 +123,13 @@ impl Tables {
         location
     }
 
-    fn other(&mut self, name: &str) -> u64 {
-        if let Some(&known) = self.others.get(name) {
+    fn other(&mut self, name: &str, file: &'static str) -> u64 {
+        let key = (name.to_owned(), file);
+        if let Some(&known) = self.others.get(&key) {
             return known;
         }
-        let location = self.location(name, "", 0);
-        self.others.insert(name.to_owned(), location);
+        let location = self.location(name, file, 0);
+        self.others.insert(key, location);
         location
     }
 }
@@ -235,14 +238,14 @@ fn samples<'a>(profile: &'a Profile<'_>) -> Vec<Sample<'a>> {
 fn encode(profile: &Profile<'_>, sample: &Sample<'_>, tables: &mut Tables) -> Message {
     let mut locations = Vec::new();
     if let Some(class) = sample.class {
-        locations.push(tables.other(class));
+        locations.push(tables.other(class, CLASS_FILE));
     }
     match sample.trace {
-        None => locations.push(tables.other(CUT_OFF)),
+        None => locations.push(tables.other(CUT_OFF, "")),
         Some(trace) => {
             let frames = profile.stacks.frames_of(trace);
             if frames.is_empty() {
-                locations.push(tables.other(EMPTY));
+                locations.push(tables.other(EMPTY, ""));
             }
             for &at in frames {
                 locations.push(tables.frame(at, profile.stacks.frame(at)));

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use hprof_format::model::Line;
 use serde_json::{Value, json};
 
+use super::CLASS_FILE;
 use super::profile::Profile;
 use crate::table::FrameIndex;
 use crate::weights::{Measure, Weights};
@@ -15,6 +16,7 @@ struct Frames {
     list: Vec<Value>,
     methods: HashMap<FrameIndex, usize>,
     others: HashMap<String, usize>,
+    classes: HashMap<String, usize>,
 }
 
 impl Frames {
@@ -39,6 +41,15 @@ impl Frames {
         }
         self.list.push(json!({"name": name}));
         self.others.insert(name.to_owned(), self.list.len() - 1);
+        self.list.len() - 1
+    }
+
+    fn class(&mut self, name: &str) -> usize {
+        if let Some(&known) = self.classes.get(name) {
+            return known;
+        }
+        self.list.push(json!({"name": name, "file": CLASS_FILE}));
+        self.classes.insert(name.to_owned(), self.list.len() - 1);
         self.list.len() - 1
     }
 }
@@ -72,7 +83,7 @@ fn one(profile: &Profile<'_>, weights: &Weights, frames: &mut Frames) -> Value {
             sample.push(frames.other(crate::call_tree::EMPTY));
         }
         if let Some(class) = &row.class {
-            sample.push(frames.other(class));
+            sample.push(frames.class(class));
         }
         samples.push(sample);
         costs.push(row.value);
