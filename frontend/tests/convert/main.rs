@@ -6,8 +6,10 @@ mod measures;
 mod support;
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 
 use flate2::read::GzDecoder;
 use prost::Message;
@@ -294,4 +296,20 @@ fn what_cannot_be_told_is_asked_for() {
         stderr(&output)
     );
     assert!(!scene.path("x.svg").exists());
+}
+
+#[test]
+fn the_ending_of_a_name_that_is_no_text_tells_the_format() {
+    let scene = Scene::new();
+    let name = OsStr::from_bytes(b"caf\xe9.CSV");
+    let mut command = scene.hprof_rs(&["convert", &data("cpu-samples.txt"), "-o"]);
+    let output = run(command.arg(name), "");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let made = fs::read_to_string(scene.path("").join(name)).expect("the output");
+    assert!(
+        made.lines()
+            .next()
+            .is_some_and(|head| head.contains("samples,")),
+        "{made}"
+    );
 }

@@ -91,7 +91,7 @@ pub(super) fn value_name(to: To) -> String {
 }
 
 pub(super) fn format_of_name(path: &Path) -> Option<To> {
-    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
     let known = [
         (".html", To::Html),
         (".htm", To::Html),
