@@ -13,6 +13,13 @@ pub fn judge(rule: &Rule, report: &Report) -> Verdict {
     let passed = found.number.is_some() && !is_above && !found.may_be_more;
     let mut sentence = found.sentence;
     if is_above {
+        // Rounded, the figure may read like the limit.
+        if let Some(number) = found.number.filter(|_| rule.kind.is_size())
+            && size(number) == size(rule.limit)
+        {
+            let exact = format!("{} ({number} bytes)", size(number));
+            sentence = sentence.replacen(&size(number), &exact, 1);
+        }
         sentence.push_str(&format!(", above {}", rule.written));
     } else if found.may_be_more {
         sentence.push_str(", and how much more is not known");
@@ -293,6 +300,27 @@ mod tests {
         check("unreached=0", true, "0 B");
         check("threads=8", false, "9 threads");
         check("classes=40", true, "40 classes");
+    }
+
+    #[test]
+    fn a_figure_that_reads_like_the_limit_is_told_to_the_byte() {
+        for (rule, words) in [
+            ("largest=1499999B", "keeps 1.5 MB alive, above 1499999B."),
+            (
+                "retained:com.example.Key=999B",
+                "keeps 1.0 kB alive, above 999B.",
+            ),
+        ] {
+            check(rule, false, words);
+        }
+        let mut report = report();
+        report.objects[0].retained_bytes = 10_000_001;
+        let verdict = judge(&"largest=10MB".parse().unwrap(), &report);
+        let sentence = verdict.sentence.unwrap();
+        assert!(
+            sentence.ends_with("keeps 10.0 MB (10000001 bytes) alive, above 10MB."),
+            "{sentence}"
+        );
     }
 
     #[test]
