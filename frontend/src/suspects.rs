@@ -50,7 +50,8 @@ impl Explained {
     }
 }
 
-fn headline(suspect: &Suspect) -> String {
+/// The suspicion, in one sentence.
+pub fn headline(suspect: &Suspect) -> String {
     let number = count(suspect.count);
     let subject = match &suspect.finding.subject {
         Subject::Object(description) if description.starts_with("class ") => capital(description),
@@ -78,7 +79,8 @@ fn headline(suspect: &Suspect) -> String {
     )
 }
 
-fn sentences(suspect: &Suspect) -> Vec<String> {
+/// The facts known about a suspect, in sentences.
+pub fn sentences(suspect: &Suspect) -> Vec<String> {
     let finding = &suspect.finding;
     let root = &suspect.path.root;
     let holder = match finding.subject {

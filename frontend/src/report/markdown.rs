@@ -2,11 +2,13 @@
 
 use std::fmt::Write;
 
+use hprof_analysis::leaks::{Filling, Finding, Holder, Subject, Suspect};
 use hprof_analysis::paths::{Line, Path};
 
 use super::Report;
 use crate::left_out::kept_alive;
 use crate::render::screen::{bytes, count, percent, printable};
+use crate::suspects;
 
 /// The report in Markdown, for tickets and merge requests.
 pub fn markdown(report: &Report) -> String {
@@ -18,9 +20,9 @@ pub fn markdown(report: &Report) -> String {
 
 fn write(report: &Report, out: &mut String) -> std::fmt::Result {
     let summary = &report.summary;
-    writeln!(out, "# Heap report: {}\n", cell(&report.file))?;
+    writeln!(out, "# Heap report: {}\n", code(&report.file))?;
     for note in &report.notes {
-        writeln!(out, "> {}\n", cell(note))?;
+        writeln!(out, "> {}\n", prose(note))?;
     }
     writeln!(
         out,
@@ -33,7 +35,7 @@ fn write(report: &Report, out: &mut String) -> std::fmt::Result {
     )?;
     if let Some(facts) = &report.android {
         for (name, value) in facts.lines() {
-            writeln!(out, "- {name}: {}", cell(&value))?;
+            writeln!(out, "- {name}: {}", code(&value))?;
         }
         writeln!(out)?;
     }
@@ -46,8 +48,8 @@ fn write(report: &Report, out: &mut String) -> std::fmt::Result {
             out,
             "### {} x {}, {}\n",
             count(trace.count),
-            cell(last),
-            kept_alive(trace)
+            code(last),
+            prose(&kept_alive(trace))
         )?;
         if let Some(leak) = trace.library_leak {
             writeln!(out, "A known leak of Android itself: {leak}.\n")?;
@@ -56,9 +58,10 @@ fn write(report: &Report, out: &mut String) -> std::fmt::Result {
     }
     writeln!(out, "## Leak suspects\n")?;
     for (index, suspect) in report.leaks.suspects.iter().enumerate() {
-        writeln!(out, "### {}. {}\n", index + 1, cell(&suspect.headline))?;
-        for sentence in &suspect.sentences {
-            writeln!(out, "- {}", cell(sentence))?;
+        let (headline, sentences) = in_words(&suspect.suspect);
+        writeln!(out, "### {}. {headline}\n", index + 1)?;
+        for sentence in sentences {
+            writeln!(out, "- {sentence}")?;
         }
         writeln!(out)?;
         path(&suspect.suspect.path, out)?;
@@ -75,7 +78,7 @@ fn write(report: &Report, out: &mut String) -> std::fmt::Result {
             bytes(row.retained_bytes),
             bytes(row.shallow_bytes),
             count(row.objects),
-            code(&row.name)
+            code_cell(&row.name)
         )?;
     }
     writeln!(
@@ -87,7 +90,7 @@ fn write(report: &Report, out: &mut String) -> std::fmt::Result {
         writeln!(
             out,
             "| {retained} | {} | {} |",
-            cell(&row.description),
+            code_cell(&row.description),
             row.id
         )?;
     }
@@ -100,11 +103,11 @@ fn write(report: &Report, out: &mut String) -> std::fmt::Result {
             out,
             "| {} | {} | {} |",
             bytes(thread.retained_bytes),
-            cell(&thread.name),
+            code_cell(&thread.name),
             thread
                 .stack
                 .first()
-                .map_or(String::new(), |frame| cell(frame))
+                .map_or(String::new(), |frame| code_cell(frame))
         )?;
     }
     writeln!(
@@ -118,7 +121,7 @@ fn write(report: &Report, out: &mut String) -> std::fmt::Result {
             "| {} | {} | {} |",
             bytes(group.wasted_bytes),
             count(group.count),
-            cell(&short)
+            code_cell(&short)
         )?;
     }
     writeln!(out, "\n{}", report.model)
@@ -151,10 +154,15 @@ fn path(path: &Path, out: &mut String) -> std::fmt::Result {
     writeln!(out, "```\n")
 }
 
-/// Text as code in a table's cell, where only a pipe needs an escape: entities would be shown as they are written.
+/// A name from the dump, which nothing outside of it can be taken for, in a line.
 fn code(text: &str) -> String {
-    let text = printable(text).replace('|', "\\|");
-    if !text.contains('`') {
+    let text = printable(text);
+    if text.trim().is_empty() {
+        return String::new();
+    }
+    // Blanks at the ends would be taken off.
+    let is_plain = !text.contains('`') && text.trim() == text;
+    if is_plain {
         return format!("`{text}`");
     }
     // A longer row of backticks than any within.
@@ -162,12 +170,92 @@ fn code(text: &str) -> String {
     format!("{fence} {text} {fence}")
 }
 
-/// Text that cannot break out of a table's cell.
-fn cell(text: &str) -> String {
-    printable(text)
-        .replace('|', "\\|")
-        .replace('`', "'")
-        .replace('<', "&lt;")
+/// A name from the dump in a table's cell, where a pipe needs an escape even in code. Entities would
+/// be shown as they are written.
+fn code_cell(text: &str) -> String {
+    let text = code(text);
+    let mut cell = String::with_capacity(text.len());
+    let mut backslashes = 0;
+    for c in text.chars() {
+        if c == '|' {
+            // Those in front would escape each other, and the last of them not the pipe.
+            cell.push_str(&"\\".repeat(backslashes + 1));
+        }
+        backslashes = if c == '\\' { backslashes + 1 } else { 0 };
+        cell.push(c);
+    }
+    cell
+}
+
+/// A sentence of this command, in which nothing is mark-up.
+fn prose(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in printable(text).chars() {
+        if r"\`*_[]<>|~&!#".contains(c) {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+    }
+    escaped
+}
+
+/// Headline and sentences on a suspect, with all names as code.
+fn in_words(suspect: &Suspect) -> (String, Vec<String>) {
+    let mut suspect = suspect.clone();
+    let each = |names: &mut Vec<String>| names.iter_mut().for_each(set_code);
+    let Finding {
+        subject,
+        holder,
+        filling,
+        ..
+    } = &mut suspect.finding;
+    match subject {
+        // The sentence begins otherwise with a class.
+        Subject::Object(name) if name.starts_with("class ") => {
+            *name = format!("class {}", code(name.trim_start_matches("class ")));
+        }
+        Subject::Object(name)
+        | Subject::Group(name)
+        | Subject::Alike(name)
+        | Subject::ThreadLocals(name) => set_code(name),
+    }
+    match holder {
+        Holder::None | Holder::ThreadLocal => {}
+        Holder::Static {
+            field,
+            class,
+            through,
+        } => {
+            set_code(field);
+            set_code(class);
+            each(through);
+        }
+        Holder::Root { local, through } => {
+            local.iter_mut().for_each(set_code);
+            each(through);
+        }
+    }
+    if let Some(Filling::Objects {
+        class,
+        nodes,
+        copies,
+        ..
+    }) = filling
+    {
+        set_code(class);
+        nodes.iter_mut().for_each(set_code);
+        (copies.iter_mut()).for_each(|copies| set_code(&mut copies.example_class));
+    }
+    set_code(&mut suspect.path.root);
+    (suspect.contents.iter_mut()).for_each(|share| set_code(&mut share.name));
+    for site in &mut suspect.sites {
+        each(&mut site.stack);
+    }
+    (suspects::headline(&suspect), suspects::sentences(&suspect))
+}
+
+fn set_code(name: &mut String) {
+    *name = code(name);
 }
 
 #[cfg(test)]
@@ -177,8 +265,18 @@ mod tests {
     #[test]
     fn code_has_no_entities_and_no_way_out() {
         assert_eq!(code("a.B<init>&[]"), "`a.B<init>&[]`");
-        assert_eq!(code("a|b"), "`a\\|b`");
+        assert_eq!(code("a|b"), "`a|b`");
         assert_eq!(code("a``b"), "``` a``b ```");
         assert_eq!(code("`"), "`` ` ``");
+        assert_eq!(code(" a"), "`  a `");
+        assert_eq!(code(" "), "");
+        assert_eq!(code_cell("a|b"), r"`a\|b`");
+        assert_eq!(code_cell(r"a\|b"), r"`a\\\|b`");
+        assert_eq!(code_cell(r"a\b|"), r"`a\b\|`");
+    }
+
+    #[test]
+    fn sentences_hold_no_mark_up() {
+        assert_eq!(prose("a_b [x](y) <z> |"), r"a\_b \[x\](y) \<z\> \|");
     }
 }

@@ -6,6 +6,7 @@
 mod damaged;
 #[path = "../../../analysis/tests/common/made.rs"]
 mod made;
+mod markdown;
 mod notes;
 #[path = "../support/mod.rs"]
 mod support;
