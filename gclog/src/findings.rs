@@ -144,7 +144,8 @@ mod tests {
         Request {
             cause,
             count,
-            sum: Nanos(17_000_000),
+            // ZGC's are concurrent.
+            sum: (count < 3).then_some(Nanos(17_000_000)),
             concurrent: 0,
         }
     }
@@ -211,7 +212,7 @@ mod tests {
             })
             .collect();
         summary.timeline = Some(timeline);
-        summary.causes = vec![row("Metadata GC Threshold", spread(times, 17))];
+        summary.metaspace_requests = vec![request("Metadata GC Threshold", times)];
         summary
     }
 
@@ -224,11 +225,14 @@ mod tests {
         nothing.lines.total = 1;
         let mut dumped = nothing.clone();
         dumped.requests = vec![request(HEAP_DUMP, 1)];
+        let mut concurrent = nothing.clone();
+        concurrent.requests = vec![request(SYSTEM_GC, 3), request(HEAP_DUMP, 3)];
+        concurrent.metaspace_requests = vec![request("Metadata GC Threshold", 3)];
         let collectors = [Some(G1), Some(Serial), Some(Cms), Some(Shenandoah), None];
         let bad = collectors
             .into_iter()
             .flat_map(|it| [bad(it, 1), bad(it, 2)]);
-        for summary in bad.chain([nothing, dumped]) {
+        for summary in bad.chain([nothing, dumped, concurrent]) {
             for finding in of(&summary) {
                 if seen.insert((finding.fact.clone(), finding.advice.clone())) {
                     all.push(finding);

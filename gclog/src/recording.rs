@@ -350,6 +350,10 @@ impl<'a> State<'a> {
                     let (duration, cause) = (Nanos(collection.duration), &collection.cause);
                     statistics.cycle(cycle.name, duration);
                     statistics.cycle_cause(cause.as_bytes(), duration);
+                    // A cycle of G1 or CMS follows a pause of that cause.
+                    if cycle.has_sizes {
+                        statistics.cycle_request(cause.as_bytes());
+                    }
                     // The program allocates in between, and what a cycle of G1 frees is in no event.
                     statistics.is_allocation_exact = false;
                     if let Some(heap) = heap.filter(|_| cycle.has_sizes) {

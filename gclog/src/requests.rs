@@ -15,6 +15,10 @@ pub(crate) const ASKED: [&str; 5] = [
 /// The cause that the program itself has.
 pub(crate) const SYSTEM_GC: &str = "System.gc()";
 
+/// Causes of collections that metaspace asks for when it grows.
+pub(crate) const METADATA: [&str; 2] =
+    ["Metadata GC Threshold", "Metadata GC Clear Soft References"];
+
 /// The requests of one cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Request {
@@ -22,9 +26,9 @@ pub struct Request {
     pub cause: &'static str,
     /// How often a collection was asked for.
     pub count: u64,
-    /// The pauses of these requests in total.
+    /// The pauses of these requests in total; none of concurrent cycles, whose pauses have no cause.
     #[serde(rename = "sum_ms")]
-    pub sum: Nanos,
+    pub sum: Option<Nanos>,
     /// Those that started a concurrent cycle of G1.
     pub concurrent: u64,
 }
@@ -41,23 +45,12 @@ impl Requests {
     /// Takes any pause.
     pub fn pause(&mut self, pause: &Pause<'_>) {
         let begun = self.begun.take();
-        let asked = ASKED.into_iter();
-        let mut asked = asked.filter(|cause| cause.as_bytes() == pause.cause);
-        let Some(cause) = asked.next() else {
+        let Some(request) = self.of(pause.cause) else {
             return;
         };
-        let at = self.by_cause.iter().position(|it| it.cause == cause);
-        let at = at.unwrap_or_else(|| {
-            self.by_cause.push(Request {
-                cause,
-                count: 0,
-                sum: Nanos(0),
-                concurrent: 0,
-            });
-            self.by_cause.len() - 1
-        });
-        let request = &mut self.by_cause[at];
-        request.sum.0 = request.sum.0.saturating_add(pause.duration.0);
+        let sum = request.sum.unwrap_or_default().0;
+        request.sum = Some(Nanos(sum.saturating_add(pause.duration.0)));
+        let cause = request.cause;
         let is_concurrent = starts_cycle(pause);
         request.concurrent += u64::from(is_concurrent);
         // Parallel collects the young generation before the whole heap, as Serial and CMS do by an option.
@@ -68,11 +61,36 @@ impl Requests {
         }
     }
 
-    /// The requests, the largest sums first.
-    pub fn rows(mut self) -> Vec<Request> {
+    /// Takes a collection of ZGC or a cycle of Shenandoah.
+    pub fn cycle(&mut self, cause: &[u8]) {
+        if let Some(request) = self.of(cause) {
+            request.count += 1;
+        }
+    }
+
+    /// The requests of a cause; none for causes that are no requests.
+    fn of(&mut self, cause: &[u8]) -> Option<&mut Request> {
+        let mut causes = ASKED.into_iter().chain(METADATA);
+        let cause = causes.find(|it| it.as_bytes() == cause)?;
+        let at = self.by_cause.iter().position(|it| it.cause == cause);
+        let at = at.unwrap_or_else(|| {
+            self.by_cause.push(Request {
+                cause,
+                count: 0,
+                sum: None,
+                concurrent: 0,
+            });
+            self.by_cause.len() - 1
+        });
+        self.by_cause.get_mut(at)
+    }
+
+    /// The requests of program and tools, and those of metaspace, the largest sums first.
+    pub fn rows(mut self) -> (Vec<Request>, Vec<Request>) {
         self.by_cause
-            .sort_by_key(|request| std::cmp::Reverse(request.sum));
-        self.by_cause
+            .sort_by_key(|request| std::cmp::Reverse((request.sum, request.count)));
+        let asked = self.by_cause.into_iter();
+        asked.partition(|request| ASKED.contains(&request.cause))
     }
 }
 
@@ -105,8 +123,9 @@ mod tests {
                 has_failed: false,
             });
         }
-        let rows = requests.rows().into_iter();
-        rows.map(|it| (it.cause, it.count, it.sum.millis(), it.concurrent))
+        let (asked, metaspace) = requests.rows();
+        let rows = asked.into_iter().chain(metaspace);
+        rows.map(|it| (it.cause, it.count, it.sum.unwrap().millis(), it.concurrent))
             .collect()
     }
 
@@ -123,6 +142,15 @@ mod tests {
         );
         assert_eq!(requests(&[full, full]), [(SYSTEM_GC, 2, 2.0, 0)]);
         assert_eq!(requests(&[young, other, full]), [(SYSTEM_GC, 2, 2.0, 0)]);
+        let threshold = |name, family| (name, "", family, "Metadata GC Threshold");
+        let of_metaspace = [
+            threshold("Young", Family::Young),
+            threshold("Full", Family::Full),
+        ];
+        assert_eq!(
+            requests(&of_metaspace),
+            [("Metadata GC Threshold", 1, 2.0, 0)]
+        );
         assert_eq!(
             requests(&[young, dump, other]),
             [(SYSTEM_GC, 1, 1.0, 0), (dump.3, 1, 1.0, 0)]

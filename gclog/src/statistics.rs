@@ -219,6 +219,11 @@ impl Statistics {
         self.cycle_causes.add(cause, (), duration);
     }
 
+    /// A concurrent collection that is no part of another one began for this cause.
+    pub fn cycle_request(&mut self, cause: &[u8]) {
+        self.requests.cycle(cause);
+    }
+
     pub fn stall(&mut self, duration: Nanos) {
         self.counts.allocation_stalls += 1;
         self.stalls.add(duration);
@@ -325,6 +330,7 @@ impl Statistics {
             })
             .collect()
         };
+        let (requests, metaspace_requests) = self.requests.rows();
         let kinds = self.kinds.rows().into_iter();
         let mut summary = Summary {
             recording: self.recording,
@@ -344,7 +350,8 @@ impl Statistics {
                 .collect(),
             causes: rows(&self.causes),
             full_causes: rows(&self.full_causes),
-            requests: self.requests.rows(),
+            requests,
+            metaspace_requests,
             worst: self.worst,
             cycles: rows(&self.cycles),
             cycle_causes: rows(&self.cycle_causes),

@@ -40,6 +40,9 @@ pub struct Summary {
     pub full_causes: Vec<Row>,
     /// Collections that the program or a tool has asked for, by cause, the largest sums first.
     pub requests: Vec<Request>,
+    /// Collections because metaspace grew, by cause.
+    #[serde(skip)]
+    pub metaspace_requests: Vec<Request>,
     /// The longest pauses, the longest first.
     pub worst: Vec<WorstPause>,
     /// Concurrent cycles and ZGC's collections, from start to end.

@@ -69,6 +69,14 @@ impl Unified {
             Some(b'O') if text.starts_with(b"Out Of Memory (") => {
                 statistics.counts.out_of_memory += 1;
             }
+            // Shenandoah: `Trigger: Explicit GC request (System.gc())`, since JDK 22 `Trigger: GC request (..)`.
+            Some(b'T') if text.starts_with(b"Trigger: ") => {
+                let request = memchr::memmem::find(text, b"GC request (");
+                let cause = request.and_then(|at| numbers::parenthesized(&text[at + 11..]));
+                if let Some((cause, _)) = cause {
+                    statistics.cycle_request(cause);
+                }
+            }
             Some(b'T') if text.starts_with(b"To-space exhausted") => {
                 self.of(line.gc).has_failed = true;
             }
@@ -286,6 +294,7 @@ fn collection_of_z(
     statistics.heap_change(at, change);
     statistics.cycle(name, duration);
     statistics.cycle_cause(cause, duration);
+    statistics.cycle_request(cause);
     true
 }
 

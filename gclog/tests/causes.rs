@@ -61,7 +61,7 @@ fn a_call_of_system_gc_of_jdk_8_counts_once() {
     let calls = Request {
         cause: "System.gc()",
         count: 1,
-        sum: Nanos(410_000_000),
+        sum: Some(Nanos(410_000_000)),
         concurrent: 0,
     };
     assert_eq!(log.requests, [calls]);
@@ -93,6 +93,58 @@ fn where_calls_start_concurrent_cycles_the_option_for_it_is_no_advice() {
     assert!(finding(&full, "full-collections").is_none());
     let (_, advice) = finding(&full, "explicit-collections").unwrap();
     assert!(advice.contains("ExplicitGCInvokesConcurrent"), "{advice}");
+}
+
+#[test]
+fn a_young_and_a_full_pause_for_metaspace_are_one_collection() {
+    let log = read(
+        "[0.005s][info][gc] Using Parallel\n\
+         [1.1s][info][gc] GC(10) Pause Young (Metadata GC Threshold) 44M->3M(287M) 9.000ms\n\
+         [1.2s][info][gc] GC(11) Pause Full (Metadata GC Threshold) 3M->3M(287M) 10.000ms\n\
+         [2.1s][info][gc] GC(12) Pause Young (Metadata GC Threshold) 48M->5M(287M) 12.000ms\n\
+         [2.2s][info][gc] GC(13) Pause Full (Metadata GC Threshold) 5M->5M(287M) 22.000ms\n",
+    );
+    assert_eq!(
+        fact(&log, "metadata-threshold"),
+        "2 collections because metaspace grew, 53 ms in total"
+    );
+    assert_eq!(log.requests, []);
+}
+
+#[test]
+fn concurrent_collections_that_were_asked_for_are_found() {
+    // Of ZGC up to JDK 20, of the generational one, and of Shenandoah in JDK 17 and 25.
+    for log in [
+        "[0.33s][info][gc] GC(0) Garbage Collection (System.gc()) 6M(2%)->4M(1%)\n\
+         [0.5s][info][gc] GC(1) Garbage Collection (Warmup) 6M(2%)->4M(1%)\n\
+         [0.6s][info][gc] GC(2) Garbage Collection (Metadata GC Threshold) 6M(2%)->4M(1%)\n\
+         [0.7s][info][gc] GC(3) Garbage Collection (System.gc()) 6M(2%)->4M(1%)\n",
+        "[0.3s][info][gc] GC(0) Major Collection (System.gc())\n\
+         [0.4s][info][gc] GC(0) Major Collection (System.gc()) 6M(2%)->4M(1%) 0.005s\n\
+         [0.6s][info][gc] GC(1) Major Collection (Metadata GC Threshold) 6M(2%)->4M(1%) 0.005s\n\
+         [0.7s][info][gc] GC(2) Major Collection (System.gc()) 6M(2%)->4M(1%) 0.005s\n",
+        "[0.33s][info][gc] Trigger: Explicit GC request (System.gc())\n\
+         [0.4s][info][gc] Trigger: Implicit GC request (Metadata GC Threshold)\n\
+         [0.5s][info][gc] Trigger: Learning 2 of 5. Free (209M) is below initial threshold (210M)\n\
+         [0.7s][info][gc] Trigger: Explicit GC request (System.gc())\n",
+        "[0.33s][info][gc] Trigger: GC request (System.gc())\n\
+         [0.4s][info][gc] Trigger: GC request (Metadata GC Threshold)\n\
+         [0.7s][info][gc] Trigger: GC request (System.gc())\n",
+    ] {
+        let log = read(log);
+        assert_eq!(
+            finding(&log, "explicit-collections"),
+            Some((
+                "2 collections were asked for by System.gc()",
+                "Find the caller with `hprof-rs run --agent cpu=times`, or ignore such calls with \
+                 -XX:+DisableExplicitGC."
+            ))
+        );
+        assert_eq!(
+            fact(&log, "metadata-threshold"),
+            "1 collection because metaspace grew"
+        );
+    }
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Figures that are worth a change.
 
 use super::Severity::{Note, Serious, Warning};
-use super::trouble::METADATA;
 use super::{Finding, plural, size, time};
 use crate::event::{Collector, Nanos};
 use crate::requests::{Request, SYSTEM_GC};
@@ -103,21 +102,21 @@ pub(super) fn explicit(summary: &Summary) -> Option<Finding> {
         [one] => one.cause.to_owned(),
         all => {
             let each = all.iter();
-            let each = each.map(|it| format!("{} ({}, {})", it.cause, it.count, time(it.sum)));
+            let each = each.map(|it| match it.sum {
+                Some(sum) => format!("{} ({}, {})", it.cause, it.count, time(sum)),
+                None => format!("{} ({})", it.cause, it.count),
+            });
             each.collect::<Vec<_>>().join(", ")
         }
     };
-    let (count, sum) = requests.iter().fold((0, 0_u64), |(count, sum), it| {
-        (count + it.count, sum.saturating_add(it.sum.0))
-    });
+    let (count, in_total) = sum(requests);
     let fact = format!(
-        "{} by {who}, {} in total",
+        "{} by {who}{in_total}",
         plural(
             count,
             "collection was asked for",
             "collections were asked for"
-        ),
-        time(Nanos(sum))
+        )
     );
     Some(Finding::new(
         "explicit-collections",
@@ -127,20 +126,24 @@ pub(super) fn explicit(summary: &Summary) -> Option<Finding> {
     ))
 }
 
+/// The number of requests, and the words for their pauses, if any are known.
+fn sum(requests: &[Request]) -> (u64, String) {
+    let count = requests.iter().map(|it| it.count).sum();
+    let pauses = requests.iter().filter_map(|it| it.sum);
+    let pauses = pauses.reduce(|sum, pause| Nanos(sum.0.saturating_add(pause.0)));
+    let in_total = pauses.map_or(String::new(), |sum| format!(", {} in total", time(sum)));
+    (count, in_total)
+}
+
 pub(super) fn metadata(summary: &Summary) -> Option<Finding> {
-    let rows = summary.causes.iter();
-    let rows = rows.filter(|row| METADATA.contains(&row.name.as_str()));
-    let (count, sum) = rows.fold((0, 0), |(count, sum), row| {
-        (count + row.spread.count, sum + row.spread.sum.0)
-    });
+    let (count, in_total) = sum(&summary.metaspace_requests);
     (count > 0).then(|| {
         Finding::new(
             "metadata-threshold",
             Note,
             format!(
-                "{} because metaspace grew, {} in total",
-                plural(count, "collection", "collections"),
-                time(Nanos(sum))
+                "{} because metaspace grew{in_total}",
+                plural(count, "collection", "collections")
             ),
             "Set -XX:MetaspaceSize to what the program needs; if metaspace keeps growing, look for leaked \
              class loaders with `hprof-rs classloaders`.",

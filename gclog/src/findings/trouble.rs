@@ -3,11 +3,8 @@
 use super::Severity::{Serious, Warning};
 use super::{Finding, plural, time};
 use crate::event::Collector;
-use crate::requests::ASKED;
+use crate::requests::{ASKED, METADATA};
 use crate::summary::{Row, Summary};
-
-pub(super) const METADATA: [&str; 2] =
-    ["Metadata GC Threshold", "Metadata GC Clear Soft References"];
 
 pub(super) fn full(summary: &Summary) -> Option<Finding> {
     let is_for_memory = |row: &&Row| {

@@ -180,8 +180,8 @@ export const PATTERNS: Said[] = [
     /^The heap after collections grows: at least (\S+), then (\S+), then (\S+) in the last three quarters of the log(\.?)$/,
     (_, one, two, three, end) => `回收后的堆在增长：在日志的后四分之三中，至少为 ${one}，然后 ${two}，然后 ${three}${stop(end)}`,
   ],
-  [/^(\d+) collections? (?:was|were) asked for by (.+), ([\d.]+ m?s) in total(\.?)$/s, (_, n, who, sum, end) => `${who} 请求了 ${n} 次回收，共 ${sum}${stop(end)}`],
-  [/^(\d+) collections? because metaspace grew, ([\d.]+ m?s) in total(\.?)$/, (_, n, sum, end) => `${n} 次回收因元空间增长而进行，共 ${sum}${stop(end)}`],
+  [/^(\d+) collections? (?:was|were) asked for by (.+?)(?:, ([\d.]+ m?s) in total)?(\.?)$/s, (_, n, who, sum, end) => `${who} 请求了 ${n} 次回收${sum ? `，共 ${sum}` : ""}${stop(end)}`],
+  [/^(\d+) collections? because metaspace grew(?:, ([\d.]+ m?s) in total)?(\.?)$/, (_, n, sum, end) => `${n} 次回收因元空间增长而进行${sum ? `，共 ${sum}` : ""}${stop(end)}`],
   [/^Collections stop the program for ([\d.]+%) of the time(\.?)$/, (_, share, end) => `回收使程序在 ${share} 的时间内停止${stop(end)}`],
   [
     /^The longest pause took ([\d.]+ m?s) \((.+)\); 99 in 100 took at most ([\d.]+ m?s)(\.?)$/s,
@@ -240,6 +240,7 @@ export const PATTERNS: Said[] = [
   [/^the dump has no (object|class|thread) (.+)$/s, (_, what, which) => `此转储没有${{ object: "对象", class: "类", thread: "线程" }[what] ?? what} ${which}`],
   [/^sort=(.+): no such column; it is one of (.+)$/s, (_, key, keys) => `sort=${key}：没有此列；可用的列：${keys}`],
   [/^limit=(\d+): a page has 1 to (\d+) rows; follow `next` for more$/, (_, n, most) => `limit=${n}：每页 1 至 ${most} 行；更多请按 next 继续`],
+  [/^filter: no regular expression: (.+)$/s, (_, why) => `过滤条件不是正则表达式：${why}`],
   [/^filter: (.+)$/s, (_, why) => `过滤表达式有误：${why}`],
   [/^the query took more than (\d+) s: .*$/s, (_, n) => `查询超过 ${n} 秒：请缩小范围，例如对 id、class 或 target 等键列加条件`],
   [/^the query has more than (\d+) bytes$/, (_, n) => `查询超过 ${n} 字节`],
