@@ -125,7 +125,11 @@ fn look(head: &[u8], recognise: Recognise) -> Result<(), Problem> {
     if is_taken {
         return Ok(());
     }
-    let detail = match recognise(head.get(..HEAD).unwrap_or(head)) {
+    // Of plain text the advice for commands names fewer kinds than a server takes.
+    let found =
+        recognise(head.get(..HEAD).unwrap_or(head)).filter(|(what, _)| *what != "plain text");
+    let detail = match found {
+        _ if head.is_empty() => "the file is empty".to_owned(),
         Some((what, advice)) => format!("this is {what}, not an HPROF file: {advice}"),
         None => "this is no heap dump, profile, thread dump or garbage collection log: give what a JVM, \
              `jcmd PID GC.heap_dump`, `hprof-rs run` or Android wrote"
@@ -134,7 +138,7 @@ fn look(head: &[u8], recognise: Recognise) -> Result<(), Problem> {
     Err(Problem::new(
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
         "not-a-dump",
-        "Neither a dump nor a profile",
+        "No dump, profile or log",
         detail,
     ))
 }
@@ -483,6 +487,22 @@ mod tests {
             assert!(come <= TEXT);
         }
         assert!(text.head.is_empty());
+    }
+
+    #[test]
+    fn empty_and_plain_files_are_refused_for_what_they_are() {
+        // This is how the command recognises both.
+        let recognise: Recognise = |_| Some(("plain text", "give a heap dump"));
+        let empty = Digested::default().end(recognise).unwrap_err();
+        assert_eq!(empty.detail, "the file is empty");
+        let mut text = Digested::default();
+        text.take(b"just words\n", recognise).unwrap();
+        let text = text.end(recognise).unwrap_err();
+        assert!(
+            text.detail.contains("garbage collection log"),
+            "{}",
+            text.detail
+        );
     }
 
     #[test]

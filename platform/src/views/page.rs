@@ -209,13 +209,17 @@ pub fn compile(text: &str) -> Result<Regex, ViewError> {
         .dfa_size_limit(MAX_REGEX)
         .nest_limit(50)
         .build();
-    built.map_err(|error| ViewError::invalid(format!("filter: {}", one_line(&error.to_string()))))
+    built.map_err(|error| {
+        let why = one_line(&error.to_string());
+        ViewError::invalid(format!("filter: no regular expression: {why}"))
+    })
 }
 
 /// The crate `regex` draws a picture over several lines; the last line says what is wrong.
 fn one_line(message: &str) -> String {
     let last = message.lines().rev().find(|line| !line.trim().is_empty());
-    last.unwrap_or("no regular expression").trim().to_owned()
+    let last = last.unwrap_or("it cannot be read").trim();
+    last.strip_prefix("error: ").unwrap_or(last).to_owned()
 }
 
 /// Tells filters apart (FNV-1a), so that a cursor is not used with another one.
