@@ -2,7 +2,7 @@
 import { useGet } from "./api/client";
 import type { GcComparison, ThreadsTogether, Unit } from "./api/types";
 import { NotFound, useTitle } from "./app";
-import { bytes, change, count, percent, shown } from "./format";
+import { bytes, change, count, percent, perMinute, shown } from "./format";
 import { millis, Rows, Section, Threads } from "./logs";
 import { A, Name, Problem, Skeleton } from "./parts/basics";
 import { address } from "./route";
@@ -18,7 +18,7 @@ export function ComparePage({ view }: { view: string }) {
   const path = `${view}?dumps=${dumps.join()}`;
   return (
     <div class="workspace log">
-      <div class="dump-bar">
+      <nav class="dump-bar" aria-label={t.place}>
         <A href="/" class="dim">
           {t.home}
         </A>
@@ -26,7 +26,7 @@ export function ComparePage({ view }: { view: string }) {
           /
         </span>
         <strong>{title}</strong>
-      </div>
+      </nav>
       <main id="main" tabIndex={-1} class="view">
         <div class="view-head">
           <h1>{title}</h1>
@@ -43,7 +43,7 @@ const show = (unit: Unit, value: number | null): string => {
   if (unit === "bytes") return bytes(value);
   if (unit === "bytes_per_second") return bytes(value) + "/s";
   if (unit === "percent") return percent(value);
-  return unit === "per_minute" ? value.toFixed(1) : count(value);
+  return unit === "per_minute" ? perMinute(value) : count(value);
 };
 
 function Logs({ path }: { path: string }) {

@@ -92,7 +92,7 @@ function Waiting({ dump }: { dump: Dump }) {
 export function DumpTitle({ dump }: { dump: Dump }) {
   const t = texts.value;
   return (
-    <div class="dump-bar">
+    <nav class="dump-bar" aria-label={t.place}>
       <A href="/" class="dim">
         {t.home}
       </A>
@@ -105,6 +105,6 @@ export function DumpTitle({ dump }: { dump: Dump }) {
         </A>
       </strong>
       <DumpActions dump={dump} onDeleted={() => ((dumps.value = dumps.value.filter((item) => item.id !== dump.id)), go("/"))} />
-    </div>
+    </nav>
   );
 }

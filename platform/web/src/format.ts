@@ -34,6 +34,8 @@ export function percent(n: number): string {
 
 /** A change, with its sign. */
 export function change(n: number, show: (n: number) => string): string {
+  // A change that rounds to nothing has no sign.
+  if (show(Math.abs(n)) === show(0)) return show(0);
   return n > 0 ? "+" + show(n) : n < 0 && !show(n).startsWith("\u2212") ? "\u2212" + show(-n) : show(n);
 }
 
@@ -60,6 +62,9 @@ export function duration(seconds: number): string {
   return s < 3600 ? Math.floor(s / 60) + ":" + two(s % 60) + "\u00a0min" : Math.floor(s / 3600) + ":" + two(Math.floor((s % 3600) / 60)) + "\u00a0h";
 }
 
+/** A rate with one digit after the point. */
+export const perMinute = (n: number): string => numbers({ minimumFractionDigits: 1, maximumFractionDigits: 1 }).format(n);
+
 /** How long something took or ran, in milliseconds: 870 ms, 12.3 s, 3:07 min. */
 export const lasted = (millis: number): string =>
   millis < 1000 ? count(millis) + "\u00a0ms" : millis < 60_000 ? numbers({ minimumFractionDigits: 1, maximumFractionDigits: 1 }).format(millis / 1000) + "\u00a0s" : duration(millis / 1000);
@@ -68,6 +73,16 @@ export const lasted = (millis: number): string =>
 const HIDDEN = /[\p{Cc}\p{Cs}\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffc]|[\u{e0000}-\u{e0fff}]/gu;
 const MAX_SHOWN = 4000;
 const MAX_HEX = 24;
+
+const MAX_NAME = 240;
+const MAX_HEAD = 160;
+const MAX_TAIL = 60;
+
+/** A name of which the middle is left out if it would fill a view. */
+export const abridged = (name: string): string => (name.length > MAX_NAME ? `${name.slice(0, MAX_HEAD)}\u2026${name.slice(-MAX_TAIL)}` : name);
+
+/** A sentence whose names are abridged. */
+export const abridgedIn = (sentence: string): string => sentence.replace(/\S+/g, abridged);
 
 /** Text from a dump: what would be invisible or change what is around it is written as its code. */
 export function shown(text: string): string {

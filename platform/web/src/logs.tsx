@@ -278,7 +278,7 @@ function Collections({ found }: { found: GcReport }) {
           </article>
         ))}
       </Section>
-      {log.timeline && <Timeline timeline={log.timeline} label={t.timeline} />}
+      {log.timeline && log.pauses.count > 0 && <Timeline timeline={log.timeline} label={t.timeline} />}
       <Section title={t.kinds}>
         <Spreads rows={log.kinds} />
       </Section>

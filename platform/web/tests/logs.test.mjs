@@ -83,6 +83,7 @@ test("pauses and times of cycles that a log does not have are not shown as 0", o
   const part = (name) => page.locator("section", { has: page.getByRole("heading", { name, exact: true }) });
   assert.deepEqual(await cells(part("Concurrent cycles").locator("table")), [["Garbage Collection", "3", "–", "–", "–", "–"]]);
   await part("Concurrent cycles").getByText("the log has no times of these cycles").waitFor();
+  assert.equal(await page.locator(".log-timeline").count(), 0, "a chart of no pause");
   // A table of nothing but its head would look like one that has not come.
   for (const name of ["Pauses by kind", "Pauses by cause"]) {
     assert.equal(await part(name).locator("table").count(), 0);
@@ -92,6 +93,8 @@ test("pauses and times of cycles that a log does not have are not shown as 0", o
     const response = await route.fetch();
     const found = await response.json();
     found.figures.find((figure) => figure.name === "longest pause").values = [null, 120];
+    found.figures.find((figure) => figure.name === "throughput").values = [100, 99.99];
+    found.figures.find((figure) => figure.name === "pauses a minute").values = [1, 2566.75];
     await route.fulfill({ response, json: found });
   });
   await page.goto(server.url + `/compare/gc?dumps=${before.id},${gc.id}`);
@@ -99,6 +102,9 @@ test("pauses and times of cycles that a log does not have are not shown as 0", o
   await row.waitFor();
   assert.deepEqual(await row.locator("td").allTextContents(), ["Longest pause", "–", "120\u00a0ms", "–"]);
   await page.getByText("the log does not have this figure").waitFor();
+  const told = (name) => page.locator("tbody tr", { hasText: name }).locator("td").allTextContents();
+  assert.equal((await told("Time without a pause"))[3], "0.0 percentage points");
+  assert.equal((await told("Pauses a minute"))[2], "2,566.8");
   await close();
 });
 

@@ -41,7 +41,7 @@ export function FleetPage({ id }: { id: string }) {
   if (!view) return <NotFound />;
   return (
     <div class="workspace fleet">
-      <div class="dump-bar">
+      <nav class="dump-bar" aria-label={texts.value.place}>
         <A href="/" class="dim">
           {texts.value.home}
         </A>
@@ -51,7 +51,7 @@ export function FleetPage({ id }: { id: string }) {
         <strong>
           <A href="/fleet">{t.title}</A>
         </strong>
-      </div>
+      </nav>
       <Navigation current={id} />
       <main id="main" ref={main} tabIndex={-1} class="view" aria-labelledby="view-title">
         <div class="view-head">

@@ -12,6 +12,10 @@ import { narrow } from "./narrow";
 // Browsers cut elements off at some 17 million pixels, which is less than a million rows on a phone.
 const MAX_HEIGHT = 8_000_000;
 const HEAD = 32;
+/** Each level of a tree is indented by this many pixels, up to the most that leaves room for names. */
+const INDENT = 16;
+const MOST_INDENT = 320;
+const MOST_INDENT_SMALL = 96;
 const MINOR = new Set(["percent", "type", "object", "declared_in", "index", "class_name"]);
 
 export interface GridProps {
@@ -47,6 +51,8 @@ export function Grid(props: GridProps) {
   const isSmall = props.most !== undefined;
   const columns = useMemo(() => (isSmall ? model.columns.filter((column) => !MINOR.has(column.key)) : model.columns), [model.columns, isSmall]);
   const minor = isSmall ? model.columns.filter((column) => MINOR.has(column.key)) : [];
+  const mostIndent = isSmall || narrow.value ? MOST_INDENT_SMALL : MOST_INDENT;
+  const indent = (levels: number) => Math.min(levels * INDENT, mostIndent);
   // On a phone numbers stand below the name, two or more in a line, and texts in lines of their own.
   const numbers = columns.filter((column) => isNumeric(column.kind)).length;
   const tall = narrow.value ? 32 + 19 * Math.max(1, Math.max(0, columns.length - numbers - 2) + Math.ceil((numbers + 1) / 2)) : 30;
@@ -149,7 +155,7 @@ export function Grid(props: GridProps) {
       const { left } = standing.more;
       return (
         <div key={index} id={`${id}-${index}`} role="row" class={state} style={place} aria-rowindex={index + 2} {...tree}>
-          <div role="gridcell" class="cell more-cell" aria-colspan={columns.length + 1} style={{ paddingLeft: `${standing.level * 16 + 12}px` }}>
+          <div role="gridcell" class="cell more-cell" aria-colspan={columns.length + 1} style={{ paddingLeft: `${indent(standing.level) + 12}px` }}>
             <button type="button" tabIndex={-1} class="link" onClick={() => model.toggle!(index)}>
               {left === null ? t.moreRowsUnknown : t.moreRows(count(Math.min(100, left)))}
             </button>
@@ -171,13 +177,14 @@ export function Grid(props: GridProps) {
           const text = row ? cellText(column, row) : "";
           return (
             <div key={column.key} role="gridcell" class={"cell " + (numeric ? "numeric" : "texty") + (at === main ? " main" : "") + (text ? "" : " blank")} data-label={columnLabel(column)} title={numeric ? undefined : titleOf(text, at === main && row ? minor.map((other) => [columnLabel(other), cellText(other, row)] as const) : [])}
-              style={at === main && isTree ? { paddingLeft: `${(standing!.level - 1) * 16 + 4}px` } : undefined}>
+              style={at === main && isTree ? { paddingLeft: `${indent(standing!.level - 1) + 4}px` } : undefined}>
               {at === main && isTree && (
                 <button type="button" tabIndex={-1} class={"twist" + (standing!.busy ? " busy" : "")} aria-hidden="true" disabled={standing!.open === null}
                   onClick={(event) => (event.stopPropagation(), setActive(index), model.toggle!(index))}>
                   {standing!.open !== null && <Icon name={standing!.open ? "down" : "right"} />}
                 </button>
               )}
+              {at === main && isTree && (standing!.level - 1) * INDENT > mostIndent && <span class="label level">{count(standing!.level)}</span>}
               {row ? <Cell column={column} row={row} /> : <i class="ghost" />}
             </div>
           );

@@ -59,11 +59,13 @@ function Also({ others, chosen }: { others: Dump[]; chosen: string[] }) {
   return (
     <details class="also" open={chosen.length > 0}>
       <summary>{t.also}</summary>
-      {others.map((item) => (
-        <label key={item.id} class="check">
-          <input type="checkbox" checked={chosen.includes(item.id)} onChange={(event) => pick(item.id, event.currentTarget.checked)} /> {shown(item.name)} ({time(item.uploaded_at)})
-        </label>
-      ))}
+      <div class="also-list">
+        {others.map((item) => (
+          <label key={item.id} class="check">
+            <input type="checkbox" checked={chosen.includes(item.id)} onChange={(event) => pick(item.id, event.currentTarget.checked)} /> {shown(item.name)} ({time(item.uploaded_at)})
+          </label>
+        ))}
+      </div>
     </details>
   );
 }

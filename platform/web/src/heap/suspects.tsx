@@ -2,7 +2,7 @@
 import { useGet } from "../api/client";
 import type { Dump, Suspect } from "../api/types";
 import { selectObject } from "../grid/actions";
-import { bytes, count, percent, shown } from "../format";
+import { abridgedIn, bytes, count, percent, shown } from "../format";
 import { A, Bar, Empty, Name, Problem, Skeleton } from "../parts/basics";
 import { to } from "../route";
 import { texts } from "../texts";
@@ -30,7 +30,7 @@ function One({ dump, suspect, index }: { dump: Dump; suspect: Suspect; index: nu
   return (
     <article class="card-block suspect">
       <h2>
-        {index + 1}. {shown(said(suspect.title))}
+        {index + 1}. {abridgedIn(shown(said(suspect.title)))}
       </h2>
       <p class="suspect-share">
         <Bar share={suspect.percent} />

@@ -34,7 +34,7 @@ export function Threads({ dump }: { dump: Dump }) {
 
 function Stack({ dump, thread }: { dump: Dump; thread: string }) {
   const t = texts.value.thread;
-  const [short, setShort] = useState(false);
+  const short = address.value.query.get("locals") === "1";
   const { value, failure, again } = useGet<ThreadFacts>(`dumps/${dump.id}/threads/${encodeURIComponent(thread)}`);
   const title = (
     <h2 id="stack-title">
@@ -54,7 +54,7 @@ function Stack({ dump, thread }: { dump: Dump; thread: string }) {
         {value.state && <span class="label">{shown(value.state)}</span>}
         <span class="spring" />
         <label class="check">
-          <input type="checkbox" checked={short} onChange={(event) => setShort(event.currentTarget.checked)} /> {t.withLocals}
+          <input type="checkbox" checked={short} onChange={(event) => setQuery({ locals: event.currentTarget.checked ? "1" : null }, true)} /> {t.withLocals}
         </label>
         <Copy text={`"${shown(value.name)}"\n${shown(text)}`} label={texts.value.profile.copyStack} />
       </div>

@@ -4,7 +4,7 @@ import type { ClassFacts, Dump } from "../api/types";
 import { pickRow, rowActions, selectObject } from "../grid/actions";
 import { Table, useLocalState } from "../grid/table";
 import { bytes, count } from "../format";
-import { A, Name, Problem, Skeleton } from "../parts/basics";
+import { A, Problem, Skeleton, WholeName } from "../parts/basics";
 import { to } from "../route";
 import { texts } from "../texts";
 import { ClassLink, LoaderLine } from "./object";
@@ -22,9 +22,7 @@ export function ClassBody({ dump, id }: { dump: Dump; id: string }) {
   const path = `dumps/${dump.id}/classes/${encodeURIComponent(id)}/instances`;
   return (
     <>
-      <h2 class="object-name">
-        <Name text={facts.name} />
-      </h2>
+      <WholeName text={facts.name} />
       <dl class="facts compact">
         <div>
           <dt>{t.inspector.instances}</dt>

@@ -5,7 +5,7 @@ import { rowActions, pickRow, selectClass, selectObject, type Shown } from "../g
 import { Table, useLocalState } from "../grid/table";
 import { bytes, count, percent, shown, time } from "../format";
 import { Path } from "../heap/path";
-import { A, Bar, Empty, Name, Problem, Skeleton } from "../parts/basics";
+import { A, Bar, Empty, Name, Problem, Skeleton, WholeName } from "../parts/basics";
 import { address, setQuery } from "../route";
 import { texts } from "../texts";
 import { said } from "../texts/said";
@@ -23,9 +23,7 @@ export function ObjectBody({ dump, id }: { dump: Dump; id: string }) {
   const tab = asked && tabs.includes(asked) ? asked : tabs[0]!;
   return (
     <>
-      <h2 class="object-name">
-        <Name text={facts.name} />
-      </h2>
+      <WholeName text={facts.name} />
       <dl class="facts compact">
         <div>
           <dt>{texts.value.by["class"]}</dt>

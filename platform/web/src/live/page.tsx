@@ -68,7 +68,7 @@ export function LivePage({ id, view }: { id: string; view: string }) {
   const keep = { last: query.get("last"), dimension: query.get("dimension"), thread: RECORDED.includes(view) ? query.get("thread") : null };
   return (
     <div class="workspace profile live">
-      <div class="dump-bar">
+      <nav class="dump-bar" aria-label={texts.value.place}>
         <A href="/" class="dim">
           {t.home}
         </A>
@@ -79,7 +79,7 @@ export function LivePage({ id, view }: { id: string; view: string }) {
           <Name text={jvm?.name ?? id} mono={false} />
         </strong>
         {jvm && <Facts jvm={jvm} />}
-      </div>
+      </nav>
       <main id="main" tabIndex={-1} class={"view live-" + view} aria-labelledby="view-title">
         {jvm ? <Controls id={id} jvm={jvm} take={take} isEnded={jvm.ended !== null && !jvm.live && !jvm.attachable} /> : !failure && <Skeleton lines={3} />}
         {failure && <Problem failure={failure} />}

@@ -2,7 +2,7 @@
 import { Fragment, type ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Failure } from "../api/client";
-import { shown } from "../format";
+import { abridged, shown } from "../format";
 import { follow } from "../route";
 import { language, texts } from "../texts";
 import { said } from "../texts/said";
@@ -16,9 +16,24 @@ export function A(props: { href: string; class?: string | undefined; title?: str
   );
 }
 
-/** Text from a dump: a text node, isolated from what is around it. */
-export function Name({ text, mono = true }: { text: string | null | undefined; mono?: boolean }) {
-  return <bdi class={mono ? "foreign mono" : "foreign"}>{shown(text ?? "")}</bdi>;
+/** Text from a dump: a text node, isolated from what is around it. A very long one is abridged unless it is the `whole` name. */
+export function Name({ text, mono = true, whole = false }: { text: string | null | undefined; mono?: boolean; whole?: boolean }) {
+  const all = shown(text ?? "");
+  const short = whole ? all : abridged(all);
+  return (
+    <bdi class={mono ? "foreign mono" : "foreign"} title={short === all ? undefined : all}>
+      {short}
+    </bdi>
+  );
+}
+
+/** The name of what is inspected. Its place scrolls, so keys have to reach a long one. */
+export function WholeName({ text }: { text: string | null | undefined }) {
+  return (
+    <h2 class="object-name" tabIndex={(text?.length ?? 0) > 120 ? 0 : undefined}>
+      <Name text={text} whole />
+    </h2>
+  );
 }
 
 /** A name of parts that breaks after its dots where it has to. */
@@ -50,7 +65,8 @@ export function Problem({ failure, again }: { failure: Failure; again?: (() => v
           <Lines text={said(detail)} />
         </p>
       )}
-      {again && (
+      {/* A wrong request stays wrong. */}
+      {again && status !== 400 && (
         <button type="button" onClick={again}>
           {t.retry}
         </button>

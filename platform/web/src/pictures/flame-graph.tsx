@@ -73,20 +73,26 @@ export function FlameGraph({ flame, state, set, inverted, leavesAreClasses, chil
   const amount = amountOf(flame.unit);
   const full = rows.length * ROW;
 
-  // The root stays in sight until somebody scrolls away from it. `top` is where the page itself scrolled to.
-  const held = useRef({ isPinned: true, top: 0, icicle });
-  held.current.icicle = icicle;
+  // The root, or the frame that is zoomed into, stays in sight until somebody scrolls away from it. `top` is where the page
+  // itself scrolled to.
+  const held = useRef({ isPinned: true, top: 0, icicle, depth: 0 });
+  Object.assign(held.current, { icicle, depth: zoom.depth });
+  const pinned = (element: HTMLElement) => {
+    // Frames outside of the zoomed one have the lower half at most.
+    const left = Math.max(0, held.current.depth * ROW - element.clientHeight / 2);
+    const most = Math.max(0, element.scrollHeight - element.clientHeight);
+    return held.current.icicle ? Math.min(left, most) : Math.max(0, most - left);
+  };
   const pin = () => {
     const element = scroll.current!;
-    element.scrollTop = held.current.icicle ? 0 : element.scrollHeight;
+    element.scrollTop = pinned(element);
     Object.assign(held.current, { isPinned: true, top: element.scrollTop });
   };
   const onScroll = (element: HTMLElement) => {
     setTop(element.scrollTop);
     setHover(null);
     if (element.scrollTop === held.current.top) return;
-    const left = icicle ? element.scrollTop : element.scrollHeight - element.clientHeight - element.scrollTop;
-    Object.assign(held.current, { isPinned: left < 2, top: element.scrollTop });
+    Object.assign(held.current, { isPinned: Math.abs(pinned(element) - element.scrollTop) < 2, top: element.scrollTop });
   };
 
   useLayoutEffect(() => {
@@ -211,7 +217,7 @@ export function FlameGraph({ flame, state, set, inverted, leavesAreClasses, chil
           </label>
         )}
         {chosen && stack.length > 0 && <Copy text={stack.join("\n")} label={t.copyStack}>{t.copyStack}</Copy>}
-        <span class="dim matched" role="status">{flags ? t.matched(percent((100 * total) / (zoom.node.v || 1)), amount(total)) : ""}</span>
+        <span class="dim matched" role="status">{bad && `${t.badSearch} `}{flags ? t.matched(percent((100 * total) / (zoom.node.v || 1)), amount(total)) : ""}</span>
       </div>
       <div class="flame" ref={scroll} style={{ flexBasis: `${Math.max(full, ROW) + 2}px`, minHeight: `${Math.min(LEAST_HEIGHT, Math.max(full, ROW) + 2)}px` }} onScroll={(event) => onScroll(event.currentTarget)}>
         <div class="flame-room" style={{ height: `${Math.max(full, 1)}px` }}>

@@ -2,9 +2,9 @@
 import { useGet } from "../api/client";
 import type { Dump, Flame, Page, ProfileFacts } from "../api/types";
 import { shown, time } from "../format";
-import { Empty, Notes, Problem, Skeleton } from "../parts/basics";
+import { A, Empty, Notes, Problem, Skeleton } from "../parts/basics";
 import { FlameGraph } from "../pictures/flame-graph";
-import { address, setQuery } from "../route";
+import { address, setQuery, to } from "../route";
 import { texts } from "../texts";
 import { flamePath, useFlameState } from "./flame";
 import { finished } from "./source";
@@ -24,7 +24,7 @@ export function CompareProfiles({ dump, facts, dimension, thread }: { dump: Dump
         <label>
           {t.profile.with}{" "}
           <select value={other ?? ""} onChange={(event) => setQuery({ with: event.currentTarget.value, zoom: null })}>
-            <option value="">–</option>
+            <option value="">{t.profile.choose}</option>
             {others.map((item) => (
               <option key={item.id} value={item.id}>
                 {shown(item.name)} ({time(item.uploaded_at)})
@@ -32,6 +32,8 @@ export function CompareProfiles({ dump, facts, dimension, thread }: { dump: Dump
             ))}
           </select>
         </label>
+        {other && <A href={to(`/dumps/${encodeURIComponent(other)}/compare`, { with: dump.id, dimension, thread })}>{t.compare.swap}</A>}
+        {!other && <span class="dim">{t.profile.chooseText}</span>}
       </div>
       {failure && <Problem failure={failure} again={again} />}
       {other && !value && !failure && <Skeleton />}

@@ -4,7 +4,7 @@ import { Table } from "../grid/table";
 import { useAddressState } from "../heap/state";
 import { Choice } from "../heap/table-page";
 import type { MenuItem } from "../parts/menu";
-import { address, setQuery, to } from "../route";
+import { address, go, setQuery, to } from "../route";
 import { texts } from "../texts";
 import type { Source } from "./source";
 
@@ -29,7 +29,14 @@ function actionsOf(source: Source, row: Row): MenuItem[] {
 
 export function Methods({ source, dimension, thread }: Props) {
   const state = useAddressState();
-  return <Table path={`${source.api}/profile/methods`} tick={source.tick} params={{ ...source.params, dimension, thread }} state={state} label={texts.value.profile.views["methods"]!} actions={(row) => actionsOf(source, row)} order="-self" files />;
+  // In the graph above the table, or in the view that has one.
+  const pick = (row: Row) => {
+    const name = String(row["name"] ?? "");
+    if (!name) return;
+    if (/\/(methods|tree)$/.test(address.value.path)) go(to(`${source.page}/flame`, { q: exactly(name), dimension, thread }));
+    else setQuery({ q: exactly(name) }, true);
+  };
+  return <Table path={`${source.api}/profile/methods`} tick={source.tick} params={{ ...source.params, dimension, thread }} state={state} label={texts.value.profile.views["methods"]!} actions={(row) => actionsOf(source, row)} onPick={pick} order="-self" files />;
 }
 
 export function CallTree({ source, dimension, thread }: Props) {

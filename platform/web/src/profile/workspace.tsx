@@ -5,7 +5,7 @@ import type { Dump, ProfileFacts } from "../api/types";
 import { NotFound, useTitle } from "../app";
 import { DumpTitle } from "../dump";
 import { LogReport, ReportPage, type LogView } from "../logs";
-import { A, Asides, Notes, Problem, Skeleton } from "../parts/basics";
+import { A, Asides, Empty, Notes, Problem, Skeleton } from "../parts/basics";
 import { address, to } from "../route";
 import { shown } from "../format";
 import { texts } from "../texts";
@@ -71,7 +71,13 @@ export function ProfileWorkspace({ dump, rest }: { dump: Dump; rest: string[] })
           </>
         )}
         {!part && !facts && !failure && <Skeleton />}
-        {facts && (
+        {facts && facts.dimensions.length === 0 && (
+          <>
+            {facts.notes.length > 1 && <Notes notes={facts.notes} />}
+            <Empty>{t.empty}</Empty>
+          </>
+        )}
+        {facts && facts.dimensions.length > 0 && (
           <>
             <Notes notes={facts.notes} />
             <ProfileTools facts={facts} dimension={dimension} thread={thread} />
@@ -79,9 +85,9 @@ export function ProfileWorkspace({ dump, rest }: { dump: Dump; rest: string[] })
             {view === "methods" && <Methods source={source} dimension={dimension} thread={thread} />}
             {view === "tree" && <CallTree source={source} dimension={dimension} thread={thread} />}
             {view === "compare" && <CompareProfiles dump={dump} facts={facts} dimension={dimension} thread={thread} />}
-            <Asides title={t.remarks} lines={facts.remarks} raw />
           </>
         )}
+        {facts && <Asides title={t.remarks} lines={facts.remarks} raw />}
       </main>
     </div>
   );

@@ -44,6 +44,8 @@ export const WHOLE: Record<string, string> = {
   "objects are being counted; ask again in some seconds": "正在统计对象，将自动更新",
   "no object of the dump names a stack with frames": "此转储中没有对象带有调用栈",
   "another library took over the profiler's signal, and sampling stopped then": "另一个库接管了剖析器的信号，采样自此停止",
+  "the file is empty": "文件是空的",
+  "this is no heap dump, profile, thread dump or garbage collection log: give what a JVM, `jcmd PID GC.heap_dump`, `hprof-rs run` or Android wrote": "这不是堆转储、剖析、线程转储或垃圾回收日志：请提供 JVM、`jcmd PID GC.heap_dump`、`hprof-rs run` 或 Android 写出的文件",
   "the profile counted nothing": "此剖析没有任何计数",
   "a row counts the objects of a class and of all classes below it; what they retain together is not worked out": "每行统计一个类及其全部子类的对象；它们共同的保留大小不作计算",
   "no root reaches this object": "没有根能到达此对象",
