@@ -44,7 +44,29 @@ pub fn by_references(left_out: LeftOut, gaps: Gaps) -> Vec<String> {
     }
     lines.extend(dangling(left_out, gaps));
     lines.extend(broken_classes(gaps.without_class));
+    lines.extend(repeated(gaps.repeated_objects, &[]));
     lines
+}
+
+/// Objects that cannot be told apart by their identifiers, if there are any; some of these are
+/// examples.
+pub fn repeated(objects: u64, examples: &[u64]) -> Option<String> {
+    let examples: Vec<String> = examples.iter().map(|id| format!("{id:#x}")).collect();
+    let such_as = match &examples[..] {
+        [] => String::new(),
+        examples => format!(" ({})", examples.join(", ")),
+    };
+    (objects > 0).then(|| {
+        format!(
+            "{} another object of the file has too{such_as}: references lead to one of them, whose figures may be \
+             those of the other",
+            plural(
+                objects,
+                "object has an identifier that",
+                "objects have identifiers that"
+            )
+        )
+    })
 }
 
 /// Objects whose fields cannot be told apart, if there are any.

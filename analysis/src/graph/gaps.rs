@@ -12,7 +12,7 @@ use super::classes::Classes;
 use super::ids::IdMap;
 use super::missing::MissingIds;
 use super::options::{Follow, ReferenceKind};
-use super::{Gaps, scan};
+use super::{Gaps, repeated, scan};
 use crate::contents::{Contents, Format};
 use crate::heap::Layout;
 use crate::walk::{Pass, each_segment};
@@ -27,8 +27,9 @@ struct Counting<'a> {
 
 impl Gaps {
     /// Counts what each heap dump of a file in memory lacks, `None` for those that hold nothing.
-    /// That takes a bit for every word of a heap.
-    pub fn of_all(file: &[u8], contents: &Contents) -> Vec<Option<Self>> {
+    /// That takes a bit for every word of a heap. The numbers beside are a few of the identifiers
+    /// that several objects have.
+    pub fn of_all(file: &[u8], contents: &Contents) -> Vec<Option<(Self, Vec<u64>)>> {
         let mut dumps = vec![Vec::new(); contents.dumps.len()];
         each_segment(file, &|_| {}, |dump, segment| {
             if let Some(segments) = dumps.get_mut(dump) {
@@ -42,9 +43,9 @@ impl Gaps {
         dumps.iter().map(count).collect()
     }
 
-    fn count(file: &[u8], contents: &Contents, segments: &[SubRecords<'_>]) -> Self {
+    fn count(file: &[u8], contents: &Contents, segments: &[SubRecords<'_>]) -> (Self, Vec<u64>) {
         let Format::Binary { id_size, .. } = contents.format else {
-            return Self::default();
+            return Default::default();
         };
         let nothing = |_| {};
         let pass = Pass {
@@ -53,7 +54,14 @@ impl Gaps {
             forget: &|_| {},
         };
         let scan = scan::scan(segments, id_size, false, pass);
-        let mut gaps = Self::default();
+        let mut gaps = Self {
+            repeated_objects: scan.repeated(),
+            ..Self::default()
+        };
+        let repeated = match gaps.repeated_objects {
+            0 => Vec::new(),
+            _ => repeated::examples(file, id_size, &scan.ids, &scan.blocks, pass),
+        };
         for root in scan.roots.iter().filter(|root| !root.object.is_null()) {
             let is_there = scan.ids.number(root.object.get()).is_some();
             gaps.dangling_roots += u64::from(!is_there);
@@ -103,7 +111,7 @@ impl Gaps {
         gaps.without_class = all.without_class;
         gaps.missing_objects = all.missing.len();
         gaps.lacks_arrays = contents.is_android() && gaps.missing_objects > 0 && !has_numbers;
-        gaps
+        (gaps, repeated)
     }
 }
 

@@ -17,6 +17,7 @@ mod missing;
 mod number;
 mod options;
 mod references;
+mod repeated;
 mod roots;
 mod scan;
 mod sizes;
@@ -107,6 +108,9 @@ pub struct Gaps {
     pub dangling_roots: u64,
     /// Objects of classes that the file does not describe.
     pub without_class: u64,
+    /// Objects whose identifier another object before them has.
+    #[serde(default)]
+    pub repeated_objects: u64,
 }
 
 /// References, with numbers as wide as they have to be.
@@ -179,6 +183,7 @@ impl Graph {
         };
         let names = &contents.names;
         let has_numbers = scan.has_arrays_of_numbers();
+        let repeated_objects = scan.repeated();
         let dumped = scan.classes.iter().map(|class| class.id);
         let measured = scan.observer.sizes(names, dumped);
         let classes = Classes::new(
@@ -190,7 +195,10 @@ impl Graph {
             id_size,
             measured,
         );
-        let mut gaps = Gaps::default();
+        let mut gaps = Gaps {
+            repeated_objects,
+            ..Gaps::default()
+        };
         let (ids, blocks) = (scan.ids, scan.blocks);
         let mut roots = Vec::with_capacity(scan.roots.len());
         for root in &scan.roots {

@@ -47,13 +47,15 @@ impl Check {
         };
         let mut missing = missing_parts(&opened);
         let gaps = gaps(&opened, input.mapped().unwrap_or_default());
-        missing.extend(gaps.iter().flat_map(|&(number, gaps)| {
+        missing.extend(gaps.iter().flat_map(|(number, gaps, repeated)| {
+            let (number, gaps) = (*number, *gaps);
             let dump = opened.contents.dumps.get(number - 1);
             let missing = dump.map(|dump| LeftOut::of_dump(&opened.contents, dump));
             let lines = left_out::dangling(missing.unwrap_or_default(), gaps);
             let absent = dump.map_or(0, left_out::objects_without_class);
             let broken = gaps.without_class.saturating_sub(absent);
             let lines = lines.into_iter().chain(left_out::broken_classes(broken));
+            let lines = lines.chain(left_out::repeated(gaps.repeated_objects, repeated));
             lines.map(move |line| format!("heap dump {number}: {line}"))
         }));
         let is_sound = opened.contents.damage.is_empty() && missing.is_empty();
@@ -64,7 +66,7 @@ impl Check {
                 "bytes": opened.contents.bytes,
                 "damage": opened.contents.damage,
                 "missing": missing,
-                "gaps": gaps.iter().map(|(_, gaps)| gaps).collect::<Vec<_>>(),
+                "gaps": gaps.iter().map(|(_, gaps, _)| gaps).collect::<Vec<_>>(),
             }))?;
         } else {
             print(&as_text(&opened, &missing, Style::of_stdout()))?;
@@ -73,13 +75,14 @@ impl Check {
     }
 }
 
-/// The references of each heap dump to missing objects, by number from 1.
-fn gaps(opened: &Opened, file: &[u8]) -> Vec<(usize, Gaps)> {
+/// The gaps of each heap dump, by number from 1, with some of the identifiers that several objects
+/// have.
+fn gaps(opened: &Opened, file: &[u8]) -> Vec<(usize, Gaps, Vec<u64>)> {
     let bar = open::spinner(opened, "looking up what is referred to");
     let all = Gaps::of_all(file, &opened.contents).into_iter();
     let found = (1..)
         .zip(all)
-        .filter_map(|(number, gaps)| Some((number, gaps?)));
+        .filter_map(|(number, found)| found.map(|(gaps, repeated)| (number, gaps, repeated)));
     let found = found.collect();
     bar.finish_and_clear();
     found

@@ -190,6 +190,42 @@ fn a_circle_of_superclasses_is_not_sound() {
 }
 
 #[test]
+fn identifiers_that_several_objects_have_are_named() {
+    let scene = Scene::new();
+    let mut made = Made::new();
+    let object = made.object();
+    let class = made.class("A", object, &[("next", Ref(0))]);
+    let other = made.class("B", object, &[("number", Int(0))]);
+    let twice = made.instance(class, &[]);
+    let once = made.instance(class, &[("next", Ref(twice))]);
+    made.put_instance(twice, other, &[]);
+    made.put_instance(twice, other, &[]);
+    // A class and an instance.
+    made.put_instance(other, class, &[]);
+    made.root(0x05, once);
+    fs::write(scene.path("twice.hprof"), made.bytes()).unwrap();
+    let check = run(&mut scene.hprof_rs(&["check", "twice.hprof"]), "");
+    let said = stdout(&check);
+    let (low, high) = (twice.min(other), twice.max(other));
+    assert!(
+        said.contains(&format!(
+            "3 objects have identifiers that another object of the file has too ({low:#x}, {high:#x}): "
+        )),
+        "{said}"
+    );
+    assert_eq!(check.status.code(), Some(1), "{said}");
+    let check = run(&mut scene.hprof_rs(&["check", "--json", "twice.hprof"]), "");
+    let check: Value = serde_json::from_str(&stdout(&check)).unwrap();
+    assert_eq!(check["is_sound"], false);
+    assert_eq!(check["gaps"][0]["repeated_objects"], 3);
+    for _ in ["built", "from the index"] {
+        let leaks = run(&mut scene.hprof_rs(&["leaks", "twice.hprof"]), "");
+        let said = stdout(&leaks) + &stderr(&leaks);
+        assert!(said.contains("3 objects have identifiers"), "{said}");
+    }
+}
+
+#[test]
 fn a_dump_that_ends_before_its_objects_says_that_it_has_none() {
     let bytes = fs::read(dump()).unwrap();
     let scene = Scene::new();

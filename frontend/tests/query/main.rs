@@ -15,7 +15,7 @@ use std::fs;
 use std::process::Output;
 
 use made::Made;
-use made::Put::Ref;
+use made::Put::{Int, Ref};
 use serde_json::{Value, json};
 use support::{Scene, data, run, shared, stderr, stdout};
 
