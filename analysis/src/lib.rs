@@ -11,6 +11,7 @@
 pub mod android;
 pub mod contents;
 pub mod diff;
+pub mod direct_buffers;
 pub mod dominators;
 pub mod duplicates;
 mod gate;

@@ -321,3 +321,32 @@ fn with_question_marks(path: &str) -> Vec<u8> {
     }
     bytes
 }
+
+#[test]
+fn direct_buffers_are_those_that_the_jvm_counts() {
+    each_jdk(|jdk| {
+        let outcome = Run::new(jdk)
+            .class("DirectBuffers")
+            .args(["direct.hprof"])
+            .run()
+            .expect_status(0);
+        let file = outcome.path("direct.hprof").display().to_string();
+        let report = json(&["report", "--json", &file]);
+        let direct = &report["summary"]["direct_buffers"];
+        let number = |name: &str| direct[name].as_u64().expect("a number");
+        let counted = outcome.stdout.trim().split_once(' ').expect("two numbers");
+        let counted: (u64, u64) = (counted.0.parse().unwrap(), counted.1.parse().unwrap());
+        assert!(counted >= (10, 5_500_000), "{counted:?}");
+        // The JDK reads files by small buffers of its own, also for the dump itself.
+        let difference = number("buffers").abs_diff(counted.0);
+        assert!(difference <= 2, "{direct} {counted:?}");
+        let difference = number("capacity").abs_diff(counted.1);
+        assert!(difference <= 32 << 10, "{direct} {counted:?}");
+        let markdown = text(&["report", "--md", &file]);
+        let sentence = format!(
+            "{} direct buffers hold 5.5 MB outside of the heap.",
+            number("buffers")
+        );
+        assert!(markdown.contains(&sentence), "{markdown}");
+    });
+}

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use hprof_analysis::android::{AndroidFacts, Trace, android_facts, traces};
+use hprof_analysis::direct_buffers::{DirectBuffers, direct_buffers};
 use hprof_analysis::duplicates::{Duplicates, duplicates};
 use hprof_analysis::leaks::{LeakOptions, ObjectShare, largest_in, leaks};
 use hprof_analysis::numbers::{ObjectNumber, Place};
@@ -88,6 +89,8 @@ pub struct Summary {
     pub roots: u64,
     /// Threads.
     pub threads: u64,
+    /// The buffers that own memory outside of the heap; none if the dump does not tell.
+    pub direct_buffers: Option<DirectBuffers>,
 }
 
 /// An object in the dominator tree.
@@ -181,6 +184,7 @@ impl Report {
                 loaders: loaders.len() as u64,
                 roots: (graph.roots().len() + graph.locals().len()) as u64,
                 threads: graph.roots().iter().filter(|root| root.is_thread()).count() as u64,
+                direct_buffers: direct_buffers(snapshot),
             },
             android: graph.is_android().then(|| android_facts(snapshot)),
             dead_objects,

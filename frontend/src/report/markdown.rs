@@ -7,7 +7,7 @@ use hprof_analysis::paths::{Line, Path};
 
 use super::Report;
 use crate::left_out::kept_alive;
-use crate::render::screen::{bytes, count, percent, printable};
+use crate::render::screen::{bytes, count, percent, plural, printable};
 use crate::suspects;
 
 /// The report in Markdown, for tickets and merge requests.
@@ -33,6 +33,11 @@ fn write(report: &Report, out: &mut String) -> std::fmt::Result {
         bytes(summary.unreached_bytes),
         count(summary.threads)
     )?;
+    if let Some(direct) = summary.direct_buffers.filter(|it| it.buffers > 0) {
+        let buffers = plural(direct.buffers, "direct buffer holds", "direct buffers hold");
+        let capacity = bytes(direct.capacity);
+        writeln!(out, "{buffers} {capacity} outside of the heap.\n")?;
+    }
     if let Some(facts) = &report.android {
         for (name, value) in facts.lines() {
             writeln!(out, "- {name}: {}", code(&value))?;

@@ -133,7 +133,8 @@
       [bytes(s.unreached_bytes), "not reached from roots"], [count(s.classes), "classes"],
       [count(s.loaders), "class loaders"], [count(s.threads), "threads"], [count(s.roots), "roots"],
       [bytes(data.duplicates.wasted_bytes), "in equal arrays and strings"],
-    ].map(([value, title]) => make("div", {class: "card"}, make("b", null, value), make("span", null, title)))));
+    ].concat(s.direct_buffers && s.direct_buffers.buffers ?
+      [[bytes(s.direct_buffers.capacity), "outside of the heap in " + count(s.direct_buffers.buffers) + " direct buffers"]] : []).map(([value, title]) => make("div", {class: "card"}, make("b", null, value), make("span", null, title)))));
 
   // Suspects. Marks say of each step whether it should be there.
   const words = {leaking: "should be gone", not_leaking: "should be there", unknown: "may be to blame or not"};
