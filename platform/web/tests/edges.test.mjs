@@ -188,3 +188,72 @@ test("the choice of further dumps leaves room for the table", options, async () 
   await audit(page, "many dumps");
   await close();
 });
+
+test("profiles that count different things are not offered for a comparison", options, async () => {
+  const { page, close } = await open("/");
+  const summaries = { "checkout-cpu.txt": ["samples", "allocated-bytes"], "checkout-cpu-before.hprof": ["allocated-bytes"] };
+  await change(page, "**/api/v1/dumps?*", (list) => ({ ...list, items: list.items.map((dump) => (summaries[dump.name] ? { ...dump, summary: { profiles: summaries[dump.name].map((measure) => ({ measure })) } } : dump)) }));
+  await page.reload();
+  for (const name of Object.keys(summaries)) await page.getByLabel("Choose " + name).check();
+  const bar = page.getByRole("group", { name: "Chosen analyses" });
+  const href = await bar.getByRole("link", { name: "Compare" }).getAttribute("href");
+  assert.match(href, /dimension=allocated-bytes/, "what both count");
+  // The first dimension of the mock is cpu, which no other profile counts.
+  await page.goto(server.url + `${cpu()}/compare`);
+  await page.getByText("There is no other finished profile that counts the same.").waitFor();
+  summaries["checkout-cpu.txt"] = ["samples"];
+  await page.goto(server.url);
+  for (const name of Object.keys(summaries)) await page.getByLabel("Choose " + name).check();
+  await bar.getByText("two profiles that count the same").waitFor();
+  assert.equal(await bar.getByRole("link", { name: "Compare" }).count(), 0);
+  await close();
+});
+
+test("comparisons, dialogs, menus, waiting pages and the sign-in have contrast and roles, light and dark", { ...options, timeout: 200_000 }, async () => {
+  const closed = await start({ token: "s3cret" });
+  for (const [viewport, colorScheme] of [[LAPTOP, "light"], [LAPTOP, "dark"], [PHONE, "dark"]]) {
+    const where = `${colorScheme} ${viewport.width}`;
+    const { page, close } = await open("/", { viewport, colorScheme });
+    const fits = async (name) => {
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false, `${name} is wider than ${viewport.width}`);
+      await audit(page, `${name} ${where}`);
+    };
+    const line = page.locator("li.dump", { hasText: "shop-prod-eu1.hprof" });
+    await line.getByRole("button", { name: /^Actions/ }).click();
+    await fits("the menu of a dump");
+    await page.getByRole("menuitem", { name: "Edit name, note, labels and rules" }).click();
+    await fits("the dialog to edit");
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+    await line.getByRole("button", { name: /^Actions/ }).click();
+    await page.getByRole("menuitem", { name: "Delete" }).click();
+    await fits("the dialog to delete");
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+    const other = idOf("android-leak");
+    const before = idOf("checkout-cpu-before");
+    for (const view of [`compare?with=${other}`, `compare?with=${other}&by=package`, `compare?with=${other}&by=dominator`, `compare?with=${other}&also=${idOf("yesterday")}`]) {
+      await page.goto(server.url + `${shop()}/${view}`);
+      await page.locator(".grid-body .row").first().waitFor();
+      await fits(view);
+    }
+    for (const view of [`compare?with=${before}`, "flame?colours=package", "flame?icicle=1", "tree?invert=1"]) {
+      await page.goto(server.url + `${cpu()}/${view}`);
+      await page.locator("canvas, .grid-body .row").first().waitFor();
+      await fits(view);
+    }
+    await page.goto(server.url + `${shop()}/histogram`);
+    await page.locator(".grid-body .row-menu").first().click();
+    await page.getByRole("menu").waitFor();
+    await fits("the menu of a row");
+    const waiting = server.jobs.add("waits.hprof", 1e12);
+    await page.goto(server.url + `/dumps/${waiting.id}`);
+    await page.getByText("The views open as soon as it is.").waitFor();
+    await fits("a dump that is analysed");
+    server.jobs.remove(waiting);
+    await close();
+    const signIn = await openPage(browser, closed.url + "/", { viewport, colorScheme });
+    await signIn.page.getByLabel("Token").waitFor();
+    await audit(signIn.page, `signing in ${where}`);
+    await signIn.close();
+  }
+  await closed.close();
+});

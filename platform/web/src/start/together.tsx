@@ -6,7 +6,8 @@ import { dumps as listed, upsert } from "../api/events";
 import { useMay } from "../api/role";
 import type { Dump } from "../api/types";
 import { A, Problem } from "../parts/basics";
-import { go } from "../route";
+import { sharedMeasure } from "../profile/source";
+import { go, to } from "../route";
 import { texts } from "../texts";
 
 /** The ids of the dumps that are chosen in the list. */
@@ -27,7 +28,11 @@ export function addressOf(dumps: Dump[]): string | null {
   const all = (kind: Dump["kind"]) => dumps.every((dump) => dump.kind === kind);
   const [first, last] = [ids[0]!, ids[ids.length - 1]!];
   if (all("heap")) return `/dumps/${last}/compare?with=${first}${ids.length > 2 ? "&also=" + ids.slice(1, -1).join(".") : ""}`;
-  if (all("profile") && ids.length === 2) return `/dumps/${last}/compare?with=${first}`;
+  if (all("profile") && ids.length === 2) {
+    // Samples and bytes have nothing in common; collections of two recordings may.
+    const measure = sharedMeasure(sorted[1]!, sorted[0]!);
+    if (measure !== null) return to(`/dumps/${last}/compare`, { with: first, dimension: measure });
+  }
   if (all("thread_dump")) return `/compare/stacks?dumps=${ids.join()}`;
   return dumps.every(hasCollections) ? `/compare/gc?dumps=${ids.join()}` : null;
 }
