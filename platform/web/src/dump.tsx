@@ -5,6 +5,7 @@ import { dumps, upsert } from "./api/events";
 import type { Dump } from "./api/types";
 import { NotFound, useTitle } from "./app";
 import { shown } from "./format";
+import { damageOf } from "./heap/file-notes";
 import { HeapWorkspace } from "./heap/workspace";
 import { LogWorkspace } from "./logs";
 import { A, Name, Problem, Skeleton } from "./parts/basics";
@@ -91,6 +92,7 @@ function Waiting({ dump }: { dump: Dump }) {
 /** The line above a workspace: where one is, and what can be done with the whole dump. */
 export function DumpTitle({ dump }: { dump: Dump }) {
   const t = texts.value;
+  const damage = damageOf(dump);
   return (
     <nav class="dump-bar" aria-label={t.place}>
       <A href="/" class="dim">
@@ -104,6 +106,11 @@ export function DumpTitle({ dump }: { dump: Dump }) {
           <Name text={dump.name} mono={false} />
         </A>
       </strong>
+      {damage && (
+        <span class="label warn" title={t.dump.damageText[damage]}>
+          {t.dump.damage[damage]}
+        </span>
+      )}
       <DumpActions dump={dump} onDeleted={() => ((dumps.value = dumps.value.filter((item) => item.id !== dump.id)), go("/"))} />
     </nav>
   );

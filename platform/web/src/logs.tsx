@@ -11,6 +11,9 @@ import { Together } from "./start/together";
 import { texts } from "./texts";
 import { said } from "./texts/said";
 
+/** Frames of a stack that is open at first: a longer one hides what is below it. */
+const OPEN_FRAMES = 100;
+
 /** Rows that a table shows; the report that can be downloaded has all. */
 const ROWS = 50;
 
@@ -175,7 +178,7 @@ export function Threads({ found }: { found: Pick<ThreadReport, "notes" | "report
       <Section title={t.stacks}>
         {stacks.slice(0, ROWS)
           .map((group, at) => (
-            <details key={at} open={at < 2}>
+            <details key={at} open={at < 2 && group.frames.length <= OPEN_FRAMES}>
               <summary>
                 {count(group.threads)} × <Name text={group.frames[0]} /> <span class="dim">({states(group.states)})</span>
               </summary>

@@ -189,6 +189,33 @@ test("the choice of further dumps leaves room for the table", options, async () 
   await close();
 });
 
+test("a dump that is cut off says so in each view, and an empty one why its views are empty", options, async () => {
+  const { page, close } = await open("/");
+  await change(page, "**/api/v1/dumps?*", (list) => ({ ...list, items: list.items.map((dump) => (dump.name === "shop-prod-eu1.hprof" ? { ...dump, summary: { ...dump.summary, damage: "cut" } } : dump)) }));
+  for (const view of ["suspects", "histogram", "treemap"]) {
+    await page.goto(server.url + `${shop()}/${view}`);
+    await page.locator(".dump-bar").getByText("cut off", { exact: true }).waitFor();
+    await audit(page, `${view} of a cut dump`);
+  }
+  await change(page, "**/api/v1/**/overview", (facts) => ({ ...facts, biggest: [], summary: { ...facts.summary, live_objects: 0, live_bytes: 0 } }));
+  await page.goto(server.url + `${shop()}/overview`);
+  await page.getByText("Nothing in this dump is alive").waitFor();
+  await close();
+});
+
+test("a stack of 2,000 frames does not hide the stacks below it", options, async () => {
+  const { page, close } = await open("/");
+  const threads = server.jobs.logs[0].id;
+  await change(page, "**/api/v1/**/stacks", (found) => ({ ...found, report: { ...found.report, stacks: found.report.stacks.map((group, at) => (at ? group : { ...group, frames: Array.from({ length: 2000 }, (_, depth) => `com.acme.Deep.call(Deep.java:${depth})`) })) } }));
+  await page.goto(server.url + `/dumps/${threads}`);
+  const groups = page.locator("section", { hasText: "Equal stacks" }).locator("details");
+  await groups.first().waitFor();
+  assert.deepEqual(await groups.evaluateAll((all) => all.slice(0, 3).map((group) => group.open)), [false, true, false]);
+  await groups.first().locator("summary").click();
+  assert.equal(await groups.first().locator("li").count(), 2000);
+  await close();
+});
+
 test("profiles that count different things are not offered for a comparison", options, async () => {
   const { page, close } = await open("/");
   const summaries = { "checkout-cpu.txt": ["samples", "allocated-bytes"], "checkout-cpu-before.hprof": ["allocated-bytes"] };

@@ -34,6 +34,7 @@ export function Overview({ dump }: { dump: Dump }) {
       <FileNotes dump={dump} facts={facts} />
       <TakenOut dump={dump} />
       <Rules dump={dump} />
+      {s["live_objects"] === 0 && <p class="note">{o.nothingAlive}</p>}
       {first && (
         <section class="card-block lead" aria-labelledby="main-suspect">
           <h2 id="main-suspect">{o.suspect}</h2>

@@ -249,6 +249,7 @@ export const en = {
     taken: (time: string) => `Taken ${time}`,
     live: "alive",
     liveObjects: "live objects",
+    nothingAlive: "Nothing in this dump is alive: it has no objects, or no roots that lead to them. Most views are empty.",
     unreached: "not reached from roots",
     classes: "classes",
     loaders: "class loaders",

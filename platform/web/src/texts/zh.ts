@@ -303,6 +303,7 @@ export const zh: Texts = {
     taken: (time) => `生成于 ${time}`,
     live: "存活",
     liveObjects: "存活对象",
+    nothingAlive: "此转储中没有存活的对象：没有对象，或没有通往对象的根。多数视图为空。",
     unreached: "根不可达",
     classes: "类",
     loaders: "类加载器",
