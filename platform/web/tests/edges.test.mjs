@@ -284,3 +284,14 @@ test("comparisons, dialogs, menus, waiting pages and the sign-in have contrast a
   }
   await closed.close();
 });
+
+test("at 320 pixels, as with text of four times the size, no view is wider than the screen", options, async () => {
+  const { page, close } = await open("/", { viewport: { width: 320, height: 640 } });
+  const views = ["/", "/fleet", "/fleet/growth?service=shop", "/fleet/regressions", ...["overview", "suspects", "dominators?select=0x7f0000000018", "treemap", "histogram", "sql", `compare?with=${idOf("android-leak")}`].map((view) => `${shop()}/${view}`), cpu(), `${cpu()}/tree`, `/dumps/${server.jobs.logs[0].id}`, `/dumps/${server.jobs.logs[1].id}`];
+  for (const view of views) {
+    await page.goto(server.url + view);
+    await page.waitForFunction(() => document.querySelector("main h1, .start") && !document.querySelector(".skeleton"));
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320, view);
+  }
+  await close();
+});

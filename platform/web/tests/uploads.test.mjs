@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { start } from "../mock/server.mjs";
-import { launch, openPage, options } from "./browser.mjs";
+import { audit, launch, openPage, options } from "./browser.mjs";
 
 let server;
 let browser;
@@ -109,5 +109,26 @@ test("several files that are chosen together are sent one by one", { ...options,
   const kept = () => server.jobs.dumps.filter((dump) => names.includes(dump.name)).length;
   for (let at = 0; kept() < names.length && at < 100; at++) await page.waitForTimeout(100);
   assert.equal(kept(), names.length);
+  await close();
+});
+
+test("a file that the server has already is named with a link, as the list does not change", options, async () => {
+  const { page, close } = await open("/");
+  await page.locator("li.dump").first().waitFor();
+  const known = server.jobs.dumps.find((dump) => dump.name === "android-leak.hprof");
+  await page.route("**/api/v1/uploads/*", (route) => (route.request().method() === "PATCH" ? route.fulfill({ status: 204, headers: { "tus-resumable": "1.0.0", "upload-offset": "5", "hprof-dump": known.id } }) : route.continue()));
+  const again = { name: "again\u202e.hprof", mimeType: "application/octet-stream", buffer: Buffer.from("bytes") };
+  await page.locator("#files").setInputFiles(again);
+  const note = page.locator(".drop [role=status]");
+  await note.getByText("The server has again\\u{202e}.hprof already: android-leak.hprof").waitFor();
+  await audit(page, "a known file");
+  await note.getByRole("link", { name: "android-leak.hprof" }).click();
+  await page.waitForURL(`**/dumps/${known.id}`);
+  await page.goBack();
+  // The next choice begins anew.
+  await page.unroute("**/api/v1/uploads/*");
+  await page.locator("#files").setInputFiles({ ...again, name: "other.hprof" });
+  await page.getByRole("link", { name: "other.hprof" }).waitFor();
+  assert.equal(await note.getByRole("link").count(), 0);
   await close();
 });

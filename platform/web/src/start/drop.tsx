@@ -1,13 +1,13 @@
 // Where files come in: dropped anywhere on the page, chosen, or named by a path on the server.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { failureOf, send, useGet, type Failure } from "../api/client";
-import { upsert } from "../api/events";
 import { useMay } from "../api/role";
 import type { Dump, ServerFacts } from "../api/types";
-import { Problem } from "../parts/basics";
+import { A, Name, Problem } from "../parts/basics";
 import { Icon } from "../parts/icon";
+import { shown } from "../format";
 import { texts } from "../texts";
-import { add } from "./uploads";
+import { add, already, arrived, listedIds } from "./uploads";
 
 export function DropZone() {
   const t = texts.value.start;
@@ -62,6 +62,16 @@ export function DropZone() {
         </button>
       </div>
       <ServerPath />
+      <div role="status">
+        {already.value.map(({ name, dump }, at) => (
+          <p class="note" key={at}>
+            {t.already(shown(name))}
+            <A href={`/dumps/${dump.id}`}>
+              <Name text={dump.name} mono={false} />
+            </A>
+          </p>
+        ))}
+      </div>
     </section>
   );
 }
@@ -81,9 +91,11 @@ function ServerPath() {
     const path = String(new FormData(form).get("path") ?? "").trim();
     if (!path) return;
     setBusy(true);
+    already.value = [];
+    const before = listedIds();
     try {
       const dump = await send<Dump>("POST", "dumps", { path });
-      if (dump) upsert(dump);
+      if (dump) arrived(path, dump, before);
       setFailure(null);
       form.reset();
     } catch (error) {

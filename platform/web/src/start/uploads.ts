@@ -1,7 +1,7 @@
 // The uploads of this page. They go on while other views are looked at; a few at a time.
 import { signal } from "@preact/signals";
 import { getJson } from "../api/client";
-import { upsert } from "../api/events";
+import { dumps, upsert } from "../api/events";
 import { Sender, type Upload } from "../api/sender";
 import type { Dump } from "../api/types";
 import { choose, chosen } from "./together";
@@ -23,11 +23,24 @@ interface Batch {
 }
 
 export const uploads = signal<Entry[]>([]);
+
+/** Files of the last choice that the server had before: it keeps equal bytes once, so the list does not change. */
+export const already = signal<{ name: string; dump: Dump }[]>([]);
+
+/** Takes in what the server answers for a file; `before` has the ids of the list at that time. */
+export function arrived(name: string, dump: Dump, before: string[]): void {
+  upsert(dump);
+  if (before.includes(dump.id)) already.value = [...already.value, { name, dump }];
+}
+
+export const listedIds = (): string[] => dumps.value.map((dump) => dump.id);
+
 let keys = 0;
 let active = 0;
 
 export function add(files: Iterable<File>): void {
   const all = [...files];
+  already.value = [];
   const batch: Batch = { size: all.length, dumps: [] };
   for (const file of all) {
     const key = ++keys;
@@ -52,6 +65,7 @@ function pump(): void {
 
 async function run(entry: Entry): Promise<void> {
   active++;
+  const before = listedIds();
   try {
     await entry.sender.run();
   } finally {
@@ -62,7 +76,7 @@ async function run(entry: Entry): Promise<void> {
   if (state !== "done") return;
   uploads.value = uploads.value.filter((item) => item.key !== entry.key);
   if (!dump) return;
-  await getJson<Dump>("dumps/" + encodeURIComponent(dump)).then(upsert, () => undefined);
+  await getJson<Dump>("dumps/" + encodeURIComponent(dump)).then((found) => arrived(entry.upload.file.name, found, before), () => undefined);
   const { batch } = entry;
   if (batch.size < 2) return;
   // The first of them begins a new choice.

@@ -53,6 +53,7 @@ export const en = {
     dropNow: "Drop to upload",
     or: "HPROF heap dumps (also .gz, .zst and Android), profiles, recordings of Flight Recorder, thread dumps and garbage collection logs, of any size; several at once to compare them. An upload continues after a lost connection or a reload, if you choose the file again.",
     choose: "Choose files",
+    already: (name: string) => `The server has ${name} already: `,
     path: "Open a file on the server",
     pathLabel: "Path on the server",
     open: "Open",

@@ -58,6 +58,7 @@ export const zh: Texts = {
     dropNow: "松开以上传",
     or: "HPROF 堆转储（含 .gz、.zst 和 Android）、性能剖析、Flight Recorder 记录、线程转储和垃圾回收日志，大小不限；可一次放入多个以便比较。连接中断后上传会自动继续；刷新页面后再次选择同一文件即可续传。",
     choose: "选择文件",
+    already: (name) => `服务器上已有 ${name}：`,
     path: "打开服务器上的文件",
     pathLabel: "服务器上的路径",
     open: "打开",
