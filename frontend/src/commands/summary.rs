@@ -330,16 +330,19 @@ pub fn layout_line(histogram: &Histogram) -> String {
 }
 
 fn profile_text(contents: &Contents, weights: &Weights, rows: usize, style: Style) -> String {
-    let is_first = !is_second(contents, weights.measure);
+    let before = of_table_before(weights.measure).iter();
+    let before = before.filter_map(|&measure| Some(Weights::of(contents, measure)?.total));
+    let before: Vec<u64> = before.collect();
     // Those of one table stand together.
-    let gap = if is_first { "\n" } else { "" };
+    let gap = if before.is_empty() { "\n" } else { "" };
     let mut text = format!(
         "{gap}{}: {} {}\n",
         style.bold(weights.measure.title()),
         count(weights.total),
         weights.measure.unit()
     );
-    if !is_first || weights.total == 0 {
+    // The methods of one measure stand for all of a table.
+    if weights.total == 0 || before.iter().any(|&total| total > 0) {
         return text;
     }
     let costs = by_method(&contents.stacks, weights);
@@ -364,22 +367,18 @@ fn profile_text(contents: &Contents, weights: &Weights, rows: usize, style: Styl
     text
 }
 
-/// True for measures that come with another, of which the methods are shown.
-fn is_second(contents: &Contents, measure: Measure) -> bool {
-    let has = |others: &[Measure]| {
-        let mut found = others.iter().filter_map(|&it| Weights::of(contents, it));
-        found.any(|weights| weights.total > 0)
-    };
+/// The measures of the same table that come before a measure.
+fn of_table_before(measure: Measure) -> &'static [Measure] {
     match measure {
-        Measure::Calls => true,
-        Measure::LiveObjects => has(&[Measure::LiveBytes]),
-        Measure::AllocatedBytes => has(&[Measure::LiveBytes, Measure::LiveObjects]),
-        Measure::AllocatedObjects => has(&[
+        Measure::Calls => &[Measure::Time],
+        Measure::LiveObjects => &[Measure::LiveBytes],
+        Measure::AllocatedBytes => &[Measure::LiveBytes, Measure::LiveObjects],
+        Measure::AllocatedObjects => &[
             Measure::LiveBytes,
             Measure::LiveObjects,
             Measure::AllocatedBytes,
-        ]),
-        _ => false,
+        ],
+        _ => &[],
     }
 }
 

@@ -170,6 +170,10 @@ fn sites_do_not_call_all_dead_where_the_file_does_not_tell() {
         said.contains("left out: live objects, which the file lacks"),
         "{said}"
     );
+    // Of one table the lines stand together.
+    let (text, _) = told(&scene, &["summary", "made.txt"]);
+    let lines = "\n\nLive bytes: 0 bytes\nLive objects: 0 objects\nAllocated bytes: 4,096 bytes\n";
+    assert!(text.contains(lines), "{text}");
 }
 
 #[test]
