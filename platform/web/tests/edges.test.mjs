@@ -163,6 +163,9 @@ test("a method of the table is searched in the graph, from the views without one
   await page.waitForURL((url) => url.pathname.endsWith("/flame") && url.searchParams.get("thread") === "main" && url.searchParams.has("q"));
   await page.goBack();
   await row.waitFor();
+  await row.getByRole("button", { name: "Actions" }).click();
+  await page.getByRole("menuitem", { name: "Flame graph" }).click();
+  await page.waitForURL((url) => url.pathname.endsWith("/flame") && url.searchParams.get("thread") === "main");
   await close();
 });
 

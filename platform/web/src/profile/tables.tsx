@@ -17,12 +17,12 @@ interface Props {
 /** A name as a regular expression that finds nothing else. */
 const exactly = (name: string) => "^" + name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&") + "$";
 
-function actionsOf(source: Source, row: Row): MenuItem[] {
+function actionsOf({ source, dimension, thread }: Props, row: Row): MenuItem[] {
   const t = texts.value;
   const name = typeof row["name"] === "string" ? row["name"] : null;
   if (!name) return [];
   return [
-    { label: t.profile.views["flame"]!, href: to(`${source.page}/flame`, { q: exactly(name) }) },
+    { label: t.profile.views["flame"]!, href: to(`${source.page}/flame`, { q: exactly(name), dimension, thread }) },
     { label: t.actions.copyName, copy: name },
   ];
 }
@@ -36,7 +36,7 @@ export function Methods({ source, dimension, thread }: Props) {
     if (/\/(methods|tree)$/.test(address.value.path)) go(to(`${source.page}/flame`, { q: exactly(name), dimension, thread }));
     else setQuery({ q: exactly(name) }, true);
   };
-  return <Table path={`${source.api}/profile/methods`} tick={source.tick} params={{ ...source.params, dimension, thread }} state={state} label={texts.value.profile.views["methods"]!} actions={(row) => actionsOf(source, row)} onPick={pick} order="-self" files />;
+  return <Table path={`${source.api}/profile/methods`} tick={source.tick} params={{ ...source.params, dimension, thread }} state={state} label={texts.value.profile.views["methods"]!} actions={(row) => actionsOf({ source, dimension, thread }, row)} onPick={pick} order="-self" files />;
 }
 
 export function CallTree({ source, dimension, thread }: Props) {
@@ -46,7 +46,7 @@ export function CallTree({ source, dimension, thread }: Props) {
   return (
     <>
       <Choice label={t.direction} options={[["down", t.topDown], ["up", t.bottomUp]]} value={invert ? "up" : "down"} onPick={(value) => setQuery({ invert: value === "up" ? "1" : null, open: null })} />
-      <Table key={String(invert)} path={`${source.api}/profile/tree`} tick={source.tick} named params={{ ...source.params, dimension, thread, invert: invert ? "true" : null }} state={state} label={t.views["tree"]!} tree actions={(row) => actionsOf(source, row)} order="-total" />
+      <Table key={String(invert)} path={`${source.api}/profile/tree`} tick={source.tick} named params={{ ...source.params, dimension, thread, invert: invert ? "true" : null }} state={state} label={t.views["tree"]!} tree actions={(row) => actionsOf({ source, dimension, thread }, row)} order="-total" />
     </>
   );
 }
