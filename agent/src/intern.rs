@@ -63,6 +63,16 @@ impl<T: Clone> InternTable<T> {
         Some(value)
     }
 
+    /// Takes all values out, and forgets what was counted.
+    pub fn clear(&self) -> Vec<T> {
+        let shards = self.shards.iter();
+        let values = shards.flat_map(|shard| std::mem::take(&mut *shard.write()));
+        let values = values.map(|(_, value)| value).collect();
+        self.bytes.store(0, Ordering::Relaxed);
+        self.cut.store(0, Ordering::Relaxed);
+        values
+    }
+
     fn shard(&self, hash: u64) -> &RwLock<HashTable<(u64, T)>> {
         // The table itself uses the low and the highest bits.
         &self.shards[(hash >> 40) as usize % SHARDS]

@@ -59,12 +59,22 @@ pub struct Rewriter {
     body: Vec<u8>,
     out: Vec<u8>,
     tally: Tally,
+    accepts_names: bool,
 }
 
 impl Rewriter {
     /// A rewriter that has no memory yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Takes classes that name the hook class, which are refused as [`ClassSkip::RefersToHooks`] otherwise. For classes
+    /// that had hooks and got their own code back: since JDK 21 the VM keeps what was added to their constant pools.
+    /// The caller knows that they have none now.
+    #[must_use]
+    pub fn accepting_names(mut self) -> Self {
+        self.accepts_names = true;
+        self
     }
 
     /// Inserts calls of `hooks` into the methods of `class` that `select` chooses.
@@ -93,7 +103,7 @@ impl Rewriter {
         let this_class = reader.u16()?;
         let unnamed = Malformed("name of the class");
         let name = pool.class_utf8(this_class).ok_or(unnamed)?;
-        if pool.names_class(hooks.class) {
+        if !self.accepts_names && pool.names_class(hooks.class) {
             return Err(ClassSkip::RefersToHooks);
         }
         if name == b"jdk/internal/misc/Unsafe" {

@@ -86,6 +86,14 @@ impl Cache {
         }
     }
 
+    /// A cache that nobody uses any more.
+    pub(super) fn none() -> Self {
+        Self {
+            entries: Box::default(),
+            evicted: 0,
+        }
+    }
+
     /// The entry of a stack and a class. `is_mirror` compares the class's mirror.
     #[inline]
     pub(super) fn find(

@@ -28,6 +28,7 @@ mod sites;
 mod stacks;
 mod starts;
 mod sweep;
+mod tables;
 mod threads;
 mod walk;
 mod weights;
@@ -37,7 +38,8 @@ pub use located::Located;
 pub use profile::SitesProfile;
 pub use recorder::{SharedSites, SiteRequest, SitesRecorder};
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -56,6 +58,7 @@ use live::{LivenessCheck, Segment};
 use queue::SegmentQueue;
 use sites::SiteTable;
 use stacks::StackTable;
+use tables::Tables;
 use threads::Threads;
 use weights::Weights;
 
@@ -76,13 +79,14 @@ pub struct HeapSites {
     /// See [`Release::needs_priming`]; only when every allocation is recorded.
     needs_help: bool,
     gives_up_buffers: bool,
-    stacks: StackTable,
-    /// The keys of known stacks, if the VM's layout is known.
-    stack_keys: OnceLock<StackKeys>,
-    classes: ClassTable,
-    sites: SiteTable,
-    threads: Threads,
-    segments: SegmentQueue,
+    /// The four below and the keys are parts of them.
+    tables: &'static Tables,
+    stacks: &'static StackTable,
+    sites: &'static SiteTable,
+    threads: &'static Threads,
+    segments: &'static SegmentQueue,
+    stack_keys: &'static OnceLock<StackKeys>,
+    classes: &'static ClassTable,
     /// Objects that are followed, but for those in segments being filled.
     following: AtomicUsize,
     /// New objects are followed with probability 2 to the power of minus this.
@@ -112,10 +116,9 @@ struct Unrecorded {
     unprimed_threads: AtomicU64,
 }
 
-static INSTANCE: OnceLock<HeapSites> = OnceLock::new();
+/// The newest run. It is leaked: a callback may look at it at any time.
+static INSTANCE: AtomicPtr<HeapSites> = AtomicPtr::new(ptr::null_mut());
 
-/// Bytes that stacks may take.
-const STACK_MEMORY: usize = 64 << 20;
 /// How many objects are followed at full exactness.
 const MAX_FOLLOWED: usize = 32 << 20;
 /// About what each of them takes, 8 of them in the VM.
@@ -149,6 +152,7 @@ impl HeapSites {
         let structs = VmLibrary::of(&jvmti).and_then(VmStructs::of);
         let release = Release::of(&jvmti);
         let needs_help = settings.heap_interval == 0 && release.needs_priming();
+        let tables = Tables::take();
         let sites = Self {
             jvmti,
             depth: AtomicUsize::new(settings.depth as usize),
@@ -165,12 +169,13 @@ impl HeapSites {
             release,
             needs_help,
             gives_up_buffers: needs_help && prime::give_up_buffers(structs),
-            stacks: StackTable::new(STACK_MEMORY),
-            stack_keys: OnceLock::new(),
-            classes: ClassTable::new(HiddenNames::of(settings.format)),
-            sites: SiteTable::new(),
-            threads: Threads::default(),
-            segments: SegmentQueue::new(),
+            tables,
+            stacks: &tables.stacks,
+            sites: &tables.sites,
+            threads: &tables.threads,
+            segments: &tables.segments,
+            stack_keys: &tables.stack_keys,
+            classes: tables::classes(HiddenNames::of(settings.format)),
             following: AtomicUsize::new(0),
             shift: AtomicU8::new(0),
             collections: AtomicUsize::new(0),
@@ -182,20 +187,20 @@ impl HeapSites {
             started: AtomicBool::new(false),
             unrecorded: Unrecorded::default(),
         };
-        // Loaded once, so the cell is empty.
-        let _ = INSTANCE.set(sites);
-        INSTANCE.get().ok_or(crate::vm::JvmtiError::INTERNAL)
+        let sites: &'static Self = Box::leak(Box::new(sites));
+        INSTANCE.store(ptr::from_ref(sites).cast_mut(), Ordering::Release);
+        Ok(sites)
     }
 
-    /// Whether the mode was set up in this process.
-    pub fn was_used() -> bool {
-        INSTANCE.get().is_some()
+    fn newest() -> Option<&'static Self> {
+        // SAFETY: null, or a leaked instance that nobody changes.
+        unsafe { INSTANCE.load(Ordering::Acquire).as_ref() }
     }
 
     /// Runs a callback's body. [`Self::detach`] waits for it.
     #[inline]
     fn callback(body: impl FnOnce(&'static Self)) {
-        if let Some(sites) = INSTANCE.get() {
+        if let Some(sites) = Self::newest() {
             sites.jvmti.callback((), || body(sites));
         }
     }
@@ -215,9 +220,18 @@ impl HeapSites {
         self.jvmti.close(limit)
     }
 
+    /// Takes back what [`Self::install`] has prepared. No event is on yet, so there is no callback to wait for.
+    pub fn cancel(&self) {
+        if self.detach(Duration::ZERO).is_ok() {
+            self.tables.give_back();
+        }
+    }
+
     /// VMInit, on the main thread, or later: books the existing objects, unless it is late, then records.
     pub fn start(&self, jni: &Jni) {
-        if let Some(keys) = StackKeys::learn(&self.jvmti, jni) {
+        if self.stack_keys.get().is_none()
+            && let Some(keys) = StackKeys::learn(&self.jvmti, jni)
+        {
             let _ = self.stack_keys.set(keys);
         }
         if !self.is_late
@@ -275,7 +289,7 @@ impl HeapSites {
     /// The current thread ends.
     pub fn thread_ended(&self) {
         self.threads
-            .end_current(&self.sites, |segment| self.hand_over(segment));
+            .end_current(self.sites, |segment| self.hand_over(segment));
     }
 
     /// The current thread is one of the agent's own.

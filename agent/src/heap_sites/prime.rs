@@ -7,7 +7,7 @@
 //! thread, and on old VMs each new one, allocates small garbage until each piece
 //! of it is an event.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::HeapSites;
 use super::threads::ThreadMode;
@@ -28,6 +28,11 @@ const MAX_ARRAYS: u32 = 1 << 14;
 /// as a divisor, and is 64 by default. Called before the VM reads it. False when the user has set
 /// the flag to something else.
 pub(super) fn give_up_buffers(structs: Option<VmStructs>) -> bool {
+    // A run before has set it.
+    static IS_SET: AtomicBool = AtomicBool::new(false);
+    if IS_SET.load(Ordering::Relaxed) {
+        return true;
+    }
     let Some(flag) = structs.and_then(|s| s.default_word_flag(WordFlag::TlabRefillWasteFraction))
     else {
         return false;
@@ -35,6 +40,7 @@ pub(super) fn give_up_buffers(structs: Option<VmStructs>) -> bool {
     // SAFETY: the VM's own table says that the flag lies there, a uintx; it is
     // read by threads that allocate, of which there are none at load time.
     unsafe { *flag = 1 };
+    IS_SET.store(true, Ordering::Relaxed);
     true
 }
 

@@ -118,6 +118,18 @@ impl SitesProfile {
         }
     }
 
+    /// Forgets all objects, and leaves the tables to the next run.
+    ///
+    /// # Safety
+    /// No callback of the run is inside, and none will be. This is called once.
+    pub(super) unsafe fn forget(&mut self, jni: &Jni) {
+        let tables = self.sites.tables;
+        // SAFETY: by the caller's promise.
+        let open = unsafe { tables.threads.clear() };
+        self.sweeper.forget(jni, &open);
+        tables.give_back();
+    }
+
     fn sweep(&mut self, jni: &Jni) -> bool {
         let sites = self.sites;
         let epoch = sites.collections.load(Ordering::Relaxed);
@@ -159,7 +171,7 @@ impl SitesProfile {
         // A collection in between has freed objects that were found.
         let is_one_state = epoch == self.sites.collections.load(Ordering::Relaxed);
         let mut unseen = self.unseen(&found, &live, is_one_state && estimated == 0);
-        let totals = self.sites.threads.totals(&self.sites.sites);
+        let totals = self.sites.threads.totals(self.sites.sites);
         // After the counts, so that each stack that was counted has its trace.
         self.name_stacks(vm, names);
         let classes = self.sites.classes.all();

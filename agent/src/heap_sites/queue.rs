@@ -63,6 +63,12 @@ impl SegmentQueue {
         taken
     }
 
+    /// Drops what waits, and forgets what was counted.
+    pub(super) fn clear(&self) {
+        self.receiver.try_iter().for_each(drop);
+        self.dropped.store(0, Ordering::Relaxed);
+    }
+
     /// Counts an object that is not followed for want of room.
     pub(super) fn count_dropped(&self) {
         self.dropped.fetch_add(1, Ordering::Relaxed);

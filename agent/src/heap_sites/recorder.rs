@@ -179,8 +179,11 @@ impl Recorder for SitesRecorder {
         self.sites.set_depth(depth);
     }
 
-    fn detach(&mut self, _cx: &mut Context<'_>, limit: Duration) -> Result<(), StillInside> {
-        self.sites.detach(limit)
+    fn detach(&mut self, cx: &mut Context<'_>, limit: Duration) -> Result<(), StillInside> {
+        self.sites.detach(limit)?;
+        // SAFETY: the gate is closed for good and all have left; a run is detached once.
+        unsafe { self.profile.lock().forget(cx.vm.jni) };
+        Ok(())
     }
 
     fn is_recording(&self) -> bool {

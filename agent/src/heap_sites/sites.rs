@@ -80,6 +80,20 @@ impl SiteTable {
         site
     }
 
+    /// Forgets all sites. Their rows stay for others.
+    pub(super) fn clear(&self) {
+        for shard in &self.shards {
+            *shard.lock() = HashMap::new();
+        }
+        for number in 0..self.len().min(CHUNK * CHUNKS) {
+            if let Some(row) = self.row(SiteId(number as u32)) {
+                row.objects.store(0, Ordering::Relaxed);
+                row.bytes.store(0, Ordering::Relaxed);
+            }
+        }
+        self.count.store(1, Ordering::Relaxed);
+    }
+
     /// Adds to the counts of a site.
     pub(super) fn add(&self, site: SiteId, count: Count) {
         if let Some(row) = self.row(site) {

@@ -101,6 +101,14 @@ impl StackTable {
         stack.map(|stack| stack.id)
     }
 
+    /// Forgets all stacks but the empty one.
+    pub(super) fn clear(&self) {
+        self.known.clear();
+        let mut all = self.all.write();
+        all.truncate(1);
+        all.shrink_to_fit();
+    }
+
     /// The stacks from the one with number `first` on.
     pub(super) fn since(&self, first: usize) -> Vec<Arc<Stack>> {
         self.all.read().get(first..).unwrap_or_default().to_vec()

@@ -177,6 +177,16 @@ impl Sweeper {
         self.add_young(taken);
     }
 
+    /// Deletes the references of all objects. `open` are the segments that threads were filling at the end.
+    pub(super) fn forget(&mut self, jni: &Jni, open: &[Arc<Segment>]) {
+        let mut taken = Vec::new();
+        self.for_each(open, &mut taken, |object| {
+            jni.delete_weak(object.unpack().weak)
+        });
+        self.young.clear();
+        self.levels = Default::default();
+    }
+
     fn next_chunk(&mut self, level: usize) -> Option<Run> {
         let level = self.levels.get_mut(level)?;
         level.to_visit = level.to_visit.checked_sub(1)?;

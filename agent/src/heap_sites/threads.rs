@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ptr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -30,6 +30,8 @@ pub(super) enum ThreadMode {
 /// `Sync`.
 pub(super) struct ThreadState {
     shared: Arc<Shared>,
+    /// Its run.
+    run: u32,
     /// The segment in `shared`.
     open: Cell<*const Segment>,
     pub(super) mode: Cell<ThreadMode>,
@@ -65,7 +67,7 @@ const FIRST_SEGMENT: usize = 1 << 6;
 const SEGMENT: usize = 1 << 10;
 
 impl ThreadState {
-    fn new() -> Rc<Self> {
+    fn new(run: u32) -> Rc<Self> {
         let segment = Segment::new(FIRST_SEGMENT);
         let open = Cell::new(Arc::as_ptr(&segment));
         let shared = Arc::new(Shared {
@@ -79,6 +81,7 @@ impl ThreadState {
             // Any seed will do, if it is not 0 and another one in each thread.
             random: Cell::new(Arc::as_ptr(&shared) as u64 | 1),
             shared,
+            run,
             open,
             mode: Cell::new(ThreadMode::Recording),
             inside: Cell::new(false),
@@ -163,13 +166,32 @@ thread_local! {
 const IGNORED: *const ThreadState = ptr::without_provenance(align_of::<ThreadState>());
 
 /// All threads that have recorded something.
-#[derive(Default)]
 pub(super) struct Threads {
     states: Mutex<HashMap<usize, Arc<Shared>>>,
+    /// The number of the run. States of another are empty.
+    run: AtomicU32,
     /// Caches may only be counted in.
     frozen: AtomicBool,
     ended_events: AtomicU64,
     ended_taken: AtomicU64,
+}
+
+/// A number that no run of this process has had.
+fn next_run() -> u32 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+impl Default for Threads {
+    fn default() -> Self {
+        Self {
+            states: Mutex::default(),
+            run: AtomicU32::new(next_run()),
+            frozen: AtomicBool::new(false),
+            ended_events: AtomicU64::new(0),
+            ended_taken: AtomicU64::new(0),
+        }
+    }
 }
 
 /// How long a dump waits for a thread that is changing its cache. That takes less than a
@@ -190,19 +212,24 @@ impl Threads {
         }
         // SAFETY: the pointer came from `Rc::into_raw` on this very thread, and counts as
         // one of the references until `end_current` takes it back.
-        Some(unsafe {
+        let state = unsafe {
             Rc::increment_strong_count(current);
             Rc::from_raw(current)
-        })
+        };
+        if state.run == self.run.load(Ordering::Relaxed) {
+            return Some(state);
+        }
+        drop(Self::take_current(ptr::null()));
+        Some(self.add_current())
     }
 
     #[cold]
     fn add_current(&self) -> Rc<ThreadState> {
-        let state = ThreadState::new();
+        let mut states = self.states.lock();
+        let state = ThreadState::new(self.run.load(Ordering::Relaxed));
         let shared = Arc::clone(&state.shared);
-        self.states
-            .lock()
-            .insert(Arc::as_ptr(&shared).addr(), shared);
+        states.insert(Arc::as_ptr(&shared).addr(), shared);
+        drop(states);
         CURRENT.set(Rc::into_raw(Rc::clone(&state)));
         state
     }
@@ -238,6 +265,25 @@ impl Threads {
         let taken = shared.taken.load(Ordering::Relaxed);
         self.ended_taken.fetch_add(taken, Ordering::Relaxed);
         hand_over(Arc::clone(&shared.segment.lock()));
+    }
+
+    /// Empties the states of all threads; each gets a new one at its next event. Returns the segments that they were
+    /// filling.
+    ///
+    /// # Safety
+    /// No thread is inside of an event, or comes into one, before this returns.
+    pub(super) unsafe fn clear(&self) -> Vec<Arc<Segment>> {
+        let mut states = self.states.lock();
+        self.run.store(next_run(), Ordering::Relaxed);
+        self.ended_events.store(0, Ordering::Relaxed);
+        self.ended_taken.store(0, Ordering::Relaxed);
+        let left = states.drain().map(|(_, shared)| {
+            // SAFETY: its thread is in no event, by the caller's promise, and a thread that ends reads its cache under the
+            // lock that is held here, and only if it has a place in the table.
+            unsafe { *shared.cache.get() = Cache::none() };
+            std::mem::replace(&mut *shared.segment.lock(), Segment::new(0))
+        });
+        left.collect()
     }
 
     /// Changes the cache of the current thread, `state`, unless a dump is reading

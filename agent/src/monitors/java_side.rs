@@ -1,7 +1,7 @@
 //! The state of the hooks in `java.util.concurrent.locks`.
 
 use std::ffi::CStr;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::vm::{Class, GlobalRef};
 
@@ -18,9 +18,8 @@ pub(super) const HOOKED: [&CStr; 4] = [
 
 /// The handles of the Java side.
 pub(super) struct JavaSide {
-    pub(super) hooks: GlobalRef<Class>,
-    /// Whether the hook class has its natives.
-    pub(super) registered: AtomicBool,
+    /// None if a run before has given it its natives.
+    pub(super) hooks: Option<GlobalRef<Class>>,
     /// How many of the classes have hooks.
     pub(super) hooked: AtomicU32,
 }

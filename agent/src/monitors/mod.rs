@@ -22,6 +22,7 @@ mod fields;
 mod java_side;
 mod kinds;
 mod park;
+mod parts;
 mod recent;
 mod recorder;
 mod rows;
@@ -32,8 +33,9 @@ mod waiting;
 
 pub use recorder::MonitorRecorder;
 
+use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use hprof_native_headers as raw;
@@ -48,6 +50,7 @@ use crate::vm::{
 use classes::LockClasses;
 use fields::Fields;
 use java_side::JavaSide;
+use parts::Parts;
 use recent::RecentRows;
 use rows::{Row, Rows};
 use slots::{Slots, nanos};
@@ -72,14 +75,15 @@ pub struct Monitors {
     per_thread: bool,
     release: Release,
     host: Host,
-    slots: Slots,
-    rows: Rows,
-    recent: RecentRows,
-    /// The keys of known stacks, if the VM's layout is known.
-    stack_keys: OnceLock<StackKeys>,
-    classes: LockClasses,
+    /// The six below are parts of them.
+    parts: &'static Parts,
+    slots: &'static Slots,
+    rows: &'static Rows,
+    recent: &'static RecentRows,
+    stack_keys: &'static OnceLock<StackKeys>,
+    classes: &'static LockClasses,
+    fields: &'static OnceLock<Fields>,
     java: OnceLock<JavaSide>,
-    fields: OnceLock<Fields>,
     owned_monitors: bool,
     logged: AtomicU32,
     /// The run is over, while the VM continues.
@@ -97,7 +101,8 @@ struct LostWaits {
     not_logged: AtomicU64,
 }
 
-static INSTANCE: OnceLock<Monitors> = OnceLock::new();
+/// The newest run. It is leaked: a callback may look at it at any time.
+static INSTANCE: AtomicPtr<Monitors> = AtomicPtr::new(ptr::null_mut());
 
 /// The events of the mode; all but the first are of monitors.
 const EVENTS: [raw::jvmtiEvent; 5] = [
@@ -149,6 +154,7 @@ impl Monitors {
             return Err(JvmtiError::NOT_AVAILABLE);
         }
         jvmti.set_callbacks(&event::table())?;
+        let parts = Parts::take(FastCompare::of(structs));
         let monitors = Self {
             jvmti,
             locks,
@@ -157,28 +163,34 @@ impl Monitors {
             per_thread: settings.thread,
             release,
             host,
-            slots: Slots::default(),
-            rows: Rows::default(),
-            recent: RecentRows::default(),
-            stack_keys: OnceLock::new(),
-            classes: LockClasses::new(FastCompare::of(structs)),
+            parts,
+            slots: &parts.slots,
+            rows: &parts.rows,
+            recent: &parts.recent,
+            stack_keys: &parts.stack_keys,
+            classes: &parts.classes,
+            fields: &parts.fields,
             java: OnceLock::new(),
-            fields: OnceLock::new(),
             owned_monitors: owned_monitors && refused.can_get_owned_monitor_info() == 0,
             logged: AtomicU32::new(0),
             ended: AtomicBool::new(false),
             virtual_threads: AtomicBool::new(false),
             lost: LostWaits::default(),
         };
-        // Loaded once, so the cell is empty.
-        let _ = INSTANCE.set(monitors);
-        INSTANCE.get().ok_or(JvmtiError::INTERNAL)
+        let monitors: &'static Self = Box::leak(Box::new(monitors));
+        INSTANCE.store(ptr::from_ref(monitors).cast_mut(), Ordering::Release);
+        Ok(monitors)
+    }
+
+    fn newest() -> Option<&'static Self> {
+        // SAFETY: null, or a leaked instance that nobody changes.
+        unsafe { INSTANCE.load(Ordering::Acquire).as_ref() }
     }
 
     /// Runs the body of a callback, or of a native method of the hooks, while there is something to
     /// record. [`Self::detach`] waits for it.
     fn callback(body: impl FnOnce(&'static Self)) {
-        let monitors = INSTANCE.get();
+        let monitors = Self::newest();
         if let Some(monitors) = monitors.filter(|monitors| !monitors.ended.load(Ordering::Relaxed))
         {
             monitors.jvmti.callback((), || body(monitors));
@@ -188,11 +200,6 @@ impl Monitors {
     /// The environment of the mode.
     pub(super) fn jvmti(&self) -> &Jvmti {
         &self.jvmti
-    }
-
-    /// Whether this VM has had the mode before, which it can have once.
-    pub fn was_used() -> bool {
-        INSTANCE.get().is_some()
     }
 
     /// Records nothing any more, for good, takes the hooks back, and gives the environment back once its
@@ -214,19 +221,32 @@ impl Monitors {
         self.jvmti.close(limit)
     }
 
+    /// Leaves the memory to the next run.
+    ///
+    /// # Safety
+    /// [`Self::detach`] has succeeded, and nobody has a row. This is called once.
+    unsafe fn forget(&self, jni: &Jni) {
+        // SAFETY: the gate is closed for good and all have left; nobody has a row, by the caller's promise.
+        unsafe { self.parts.give_back(jni) };
+    }
+
     /// VMInit, or later: records from here on.
     pub fn start(&'static self, jni: &Jni) {
-        if let Some(keys) = StackKeys::learn(&self.jvmti, jni) {
+        if self.stack_keys.get().is_none()
+            && let Some(keys) = StackKeys::learn(&self.jvmti, jni)
+        {
             let _ = self.stack_keys.set(keys);
         }
-        match Fields::find(jni) {
-            Ok(fields) => {
-                let _ = self.fields.set(fields);
+        if self.fields.get().is_none() {
+            match Fields::find(jni) {
+                Ok(fields) => {
+                    let _ = self.fields.set(fields);
+                }
+                Err(error) => report::error(&format!(
+                    "the VM's lock classes are not as expected: dumps show no locks of \
+                     java.util.concurrent ({error})"
+                )),
             }
-            Err(error) => report::error(&format!(
-                "the VM's lock classes are not as expected: dumps show no locks of \
-                 java.util.concurrent ({error})"
-            )),
         }
         if self.locks.juc
             && let Err(error) = self.start_parks(jni)

@@ -28,6 +28,9 @@ const STARTED_CLASS: &CStr = c"java/lang/HprofLocks$Started";
 const STARTED_SIGNATURE: &str = "Ljava/lang/HprofLocks$Started;";
 const STARTED_CLASS_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofLocks$Started.class");
 
+/// Whether the hook class is there and has its natives, as it has after the first run of a process.
+static HAS_NATIVES: AtomicBool = AtomicBool::new(false);
+
 const HOOKS: Hooks<'static> = Hooks {
     class: HOOK_CLASS.to_bytes(),
     enter: b"enter",
@@ -50,22 +53,15 @@ impl Monitors {
     /// Defines the hook class and has the four classes call it.
     pub(super) fn start_parks(&'static self, jni: &Jni) -> Result<()> {
         let jvmti = &self.jvmti;
-        let hooks = jni.define_boot_class(HOOK_CLASS, HOOK_CLASS_FILE)?;
-        jni.define_boot_class(STARTED_CLASS, STARTED_CLASS_FILE)?;
-        let _ = self.java.set(JavaSide {
-            hooks: jni.new_global(hooks.get())?,
-            registered: AtomicBool::new(false),
-            hooked: AtomicU32::new(0),
-        });
-        // The class is prepared in the call, see `class_prepare`.
-        jvmti.set_event(raw::JVMTI_EVENT_CLASS_PREPARE, true)?;
-        let called = jni.call_static(hooks.get(), c"start");
-        jvmti.set_event(raw::JVMTI_EVENT_CLASS_PREPARE, false)?;
-        called?;
-        let java = self.java.get().ok_or(JvmtiError::INTERNAL)?;
-        if !java.registered.load(Ordering::Acquire) {
-            return Err(JvmtiError::INTERNAL);
+        if HAS_NATIVES.load(Ordering::Acquire) {
+            let _ = self.java.set(JavaSide {
+                hooks: None,
+                hooked: AtomicU32::new(0),
+            });
+        } else {
+            self.define_hooks(jni)?;
         }
+        let java = self.java.get().ok_or(JvmtiError::INTERNAL)?;
         // Loaded before, not while the hook counts what it rewrites. They all are then, so the
         // hook, which every class that is loaded has to pass, is needed no longer than this.
         let classes = hooked_classes(jni)?;
@@ -77,6 +73,25 @@ impl Monitors {
             Ok(())
         } else {
             Err(JvmtiError::INTERNAL)
+        }
+    }
+
+    fn define_hooks(&self, jni: &Jni) -> Result<()> {
+        let hooks = jni.define_boot_class(HOOK_CLASS, HOOK_CLASS_FILE)?;
+        jni.define_boot_class(STARTED_CLASS, STARTED_CLASS_FILE)?;
+        let _ = self.java.set(JavaSide {
+            hooks: Some(jni.new_global(hooks.get())?),
+            hooked: AtomicU32::new(0),
+        });
+        // The class is prepared in the call, see `class_prepare`.
+        let event = raw::JVMTI_EVENT_CLASS_PREPARE;
+        self.jvmti.set_event(event, true)?;
+        let called = jni.call_static(hooks.get(), c"start");
+        self.jvmti.set_event(event, false)?;
+        called?;
+        match HAS_NATIVES.load(Ordering::Acquire) {
+            true => Ok(()),
+            false => Err(JvmtiError::INTERNAL),
         }
     }
 
@@ -169,7 +184,12 @@ impl Monitors {
 
     fn rewrite(&self, name: &[u8], class: &[u8]) -> Option<Vec<u8>> {
         HOOKED.iter().find(|hooked| hooked.to_bytes() == name)?;
-        let mut rewriter = Rewriter::new();
+        let java = self.java.get()?;
+        // A run before has taken its hooks back: no code calls them.
+        let mut rewriter = match java.hooks {
+            Some(_) => Rewriter::new(),
+            None => Rewriter::new().accepting_names(),
+        };
         let done = rewriter.rewrite(class, &HOOKS, &mut |method: &MethodInfo<'_>| {
             let number = number(
                 &method.class.to_string(),
@@ -180,9 +200,7 @@ impl Monitors {
             Some(MethodHook { number, shape })
         });
         let done = done.ok()?;
-        if let Some(java) = self.java.get() {
-            java.hooked.fetch_add(1, Ordering::Relaxed);
-        }
+        java.hooked.fetch_add(1, Ordering::Relaxed);
         Some(done.bytes.to_vec())
     }
 }
@@ -224,7 +242,7 @@ pub(super) unsafe extern "C" fn class_prepare(
     Monitors::callback(|monitors| {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
-        let Some(java) = monitors.java.get() else {
+        let Some(hooks) = monitors.java.get().and_then(|java| java.hooks.as_ref()) else {
             return;
         };
         // SAFETY: the parameter of this callback.
@@ -236,8 +254,8 @@ pub(super) unsafe extern "C" fn class_prepare(
             return;
         }
         // SAFETY: the functions have the parameters of these descriptors.
-        let done = unsafe { jni.register_natives(java.hooks.get(), &natives()) };
-        java.registered.store(done.is_ok(), Ordering::Release);
+        let done = unsafe { jni.register_natives(hooks.get(), &natives()) };
+        HAS_NATIVES.store(done.is_ok(), Ordering::Release);
     });
 }
 

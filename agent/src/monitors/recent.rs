@@ -71,6 +71,15 @@ impl RecentRows {
         row
     }
 
+    /// Forgets all rows, and what was counted.
+    pub fn clear(&self) {
+        for entry in &self.entries {
+            entry.store(None);
+        }
+        self.wrong.store(0, Ordering::Relaxed);
+        self.taken.store(0, Ordering::Relaxed);
+    }
+
     /// How many stacks were not known by their keys.
     pub fn taken(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)

@@ -109,7 +109,12 @@ impl Recorder for MonitorRecorder {
     }
 
     fn detach(&mut self, cx: &mut Context<'_>, limit: Duration) -> Result<(), StillInside> {
-        self.monitors.detach(cx.vm.jni, limit)
+        self.monitors.detach(cx.vm.jni, limit)?;
+        // These alone have rows besides the parts.
+        self.waits = WaitTables::new(self.monitors);
+        // SAFETY: so it is, and a run is detached once.
+        unsafe { self.monitors.forget(cx.vm.jni) };
+        Ok(())
     }
 
     fn is_recording(&self) -> bool {

@@ -51,7 +51,7 @@ impl RowKey<'_> {
     }
 }
 
-/// A row. It is never freed.
+/// A row. It is freed at the end of its run, or never.
 #[derive(Debug)]
 pub struct Row {
     pub source: Source,
@@ -133,6 +133,19 @@ impl Rows {
     /// The rows made since the last time.
     pub fn take_fresh(&self) -> Vec<&'static Row> {
         std::mem::take(&mut *self.fresh.lock())
+    }
+
+    /// Frees all rows, and forgets what was counted.
+    ///
+    /// # Safety
+    /// Nobody has a row any more, or asks for one before this returns.
+    pub unsafe fn free(&self) {
+        self.fresh.lock().clear();
+        for row in self.known.clear() {
+            // SAFETY: it came from a box in `new_row`, each is in the table once, and by the caller's promise this is the
+            // last reference.
+            drop(unsafe { Box::from_raw(std::ptr::from_ref(row).cast_mut()) });
+        }
     }
 
     /// How often a stack was left out because the memory limit was reached.

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 use super::classes::LockClass;
 use super::rows::{Row, Source};
-use crate::vm::WeakRef;
+use crate::vm::{Jni, WeakRef};
 
 /// A wait.
 #[derive(Debug)]
@@ -106,6 +106,18 @@ impl Slots {
     #[inline]
     pub fn give_back(&self, slot: &'static Slot) {
         self.free.lock().push(slot);
+    }
+
+    /// Forgets all waits. Threads that had slots have none any more.
+    pub fn clear(&self, jni: &Jni) {
+        let all = self.all();
+        for slot in &all {
+            let wait = slot.wait.lock().take();
+            if let Some(thread) = wait.and_then(|wait| wait.virtual_thread) {
+                jni.delete_weak(thread);
+            }
+        }
+        *self.free.lock() = all;
     }
 
     /// Shows all waits that are going on.

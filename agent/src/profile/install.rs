@@ -2,7 +2,6 @@
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use hprof_native_headers as raw;
 use parking_lot::{Mutex, RwLock};
@@ -120,7 +119,6 @@ impl Parts {
         settings: &Settings,
         arrival: Arrival,
     ) -> Result<(), Refusal> {
-        refuse_second_time(settings)?;
         // Depth 0 records nothing, as in the original.
         if settings.modes.cpu_samples && settings.depth > 0 {
             self.engine = choose(jvmti, settings).map_err(|text| set_up_error(&text))?;
@@ -131,7 +129,6 @@ impl Parts {
             ))
         })?;
         self.calls = prepare_calls(jvmti, settings, arrival)?;
-        // Those that a process can have once are the last to be taken.
         self.heap_sites = install_heap_sites(new_environment, settings, arrival)?;
         self.monitors = install_monitors(new_environment, settings)?;
         Ok(())
@@ -146,25 +143,9 @@ impl Parts {
             calls.cancel();
         }
         if let Some(sites) = self.heap_sites {
-            // None of its events is on yet, so there is no callback to wait for.
-            let _ = sites.detach(Duration::ZERO);
+            sites.cancel();
         }
     }
-}
-
-/// Refuses modes that this process has had, and can have once only.
-fn refuse_second_time(settings: &Settings) -> Result<(), Refusal> {
-    if settings.modes.heap_sites && HeapSites::was_used() {
-        return Err(set_up_error(
-            "allocation sites were recorded in this JVM before, and can be once only",
-        ));
-    }
-    if settings.modes.monitor && Monitors::was_used() {
-        return Err(set_up_error(
-            "monitors were recorded in this JVM before, and can be once only",
-        ));
-    }
-    Ok(())
 }
 
 fn install_heap_sites(

@@ -77,7 +77,7 @@ impl Machine for LocalMachine {
             }
             Refusal::AgentRefused { .. } => Refused::new(
                 RefusedKind::Refused,
-                format!("{refusal}. {}", likely_reason(pid, options)),
+                format!("{refusal}. {}", likely_reason(pid)),
             ),
             refusal => refused(&refusal),
         })
@@ -127,14 +127,8 @@ fn has_ended_soon(pid: Pid) -> bool {
     })
 }
 
-/// Why an agent probably did not start with these options.
-fn likely_reason(pid: Pid, options: &str) -> String {
-    let happens_once = ["heap=sites", "heap=all", "monitor=y"];
-    if options.split(',').any(|it| happens_once.contains(&it)) {
-        return "Allocations and locks can be recorded once in the life of a JVM; restart the program to record \
-                them again"
-            .to_owned();
-    }
+/// Why an agent probably did not start.
+fn likely_reason(pid: Pid) -> String {
     format!(
         "Another command may have started it at the same moment: `hprof-rs control {} status` shows what it does",
         pid.0

@@ -220,9 +220,6 @@ impl Live {
         {
             return self.start(&recording, modes);
         }
-        let before = self
-            .recording(id)
-            .filter(|it| it.facts.began == facts.began);
         let _attaching = self.reserve(id)?;
         if facts.has_agent
             && let Ok(reply) = self.machine.control(pid, &Request::Status, ANSWER)
@@ -246,9 +243,6 @@ impl Live {
             ))
         })?;
         let recording = Arc::new(Recording::new(id, facts, modes));
-        if let Some(before) = before {
-            recording.spend(&before.spent());
-        }
         let link = ProcessLink {
             pid,
             machine: Arc::clone(&self.machine),

@@ -75,8 +75,6 @@ struct Data {
     modes: BTreeSet<Mode>,
     /// Modes that have recorded, stopped ones too.
     started: BTreeSet<Mode>,
-    /// Modes of earlier recordings of this JVM that do not begin again.
-    spent: BTreeSet<Mode>,
     cost: Option<Cost>,
     notes: Vec<String>,
     ended: Option<(Instant, String)>,
@@ -116,7 +114,6 @@ impl Recording {
                 monitors: FxHashMap::default(),
                 modes: modes.iter().copied().collect(),
                 started: modes.iter().copied().collect(),
-                spent: BTreeSet::new(),
                 cost: None,
                 notes: Vec::new(),
                 ended: None,
@@ -306,20 +303,6 @@ impl Recording {
     /// The modes that have recorded, stopped ones too.
     pub fn started(&self) -> Vec<Mode> {
         self.data.lock().started.iter().copied().collect()
-    }
-
-    /// The modes that cannot begin in this JVM any more: allocations and locks do once in its life.
-    pub fn spent(&self) -> Vec<Mode> {
-        let data = self.data.lock();
-        let known = data.started.union(&data.spent).copied();
-        known
-            .filter(|mode| matches!(mode, Mode::Alloc | Mode::Lock))
-            .collect()
-    }
-
-    /// Notes what an earlier recording of this JVM has spent.
-    pub fn spend(&self, modes: &[Mode]) {
-        self.data.lock().spent.extend(modes);
     }
 
     /// Notes that these modes record now, too.

@@ -64,15 +64,3 @@ fn costs_of_unknown_stacks_count_for_the_empty_one() {
     assert_eq!(contents.cpu[0].total, 14);
     assert_eq!(contents.cpu[0].rows[0].trace, TraceSerial::SYSTEM);
 }
-
-#[test]
-fn allocations_and_locks_are_spent_once_they_have_begun() {
-    let first = recording();
-    first.add_modes(&[Mode::Cpu, Mode::Alloc]);
-    first.remove_modes(&[Mode::Alloc]);
-    assert!(first.spent().contains(&Mode::Alloc) && !first.spent().contains(&Mode::Cpu));
-    let next = Recording::new(first.id, first.facts.clone(), &[Mode::Cpu]);
-    assert_eq!(next.spent(), []);
-    next.spend(&first.spent());
-    assert_eq!(next.spent(), first.spent());
-}

@@ -184,13 +184,6 @@ impl Session<'_> {
         if before.contains(&mode) || self.live.start(&self.recording, &[mode]).is_ok() {
             return Ok(None);
         }
-        if before
-            .iter()
-            .any(|mode| matches!(mode, Mode::Alloc | Mode::Lock))
-        {
-            // An agent that comes anew could not record these again, and what was counted would be lost.
-            return Ok(Some(ONCE.to_owned()));
-        }
         let refused = |refused: Refused| anyhow::Error::msg(refused.text);
         self.live.detach(&self.recording).map_err(refused)?;
         let all = [&before[..], &[mode]].concat();
@@ -205,9 +198,6 @@ impl Session<'_> {
         Ok(Some(message))
     }
 }
-
-/// Why another mode cannot begin now.
-const ONCE: &str = "allocations and locks begin once in the life of a JVM: to have both, begin with --alloc --lock";
 
 /// The numbers on the screen.
 fn facts(recording: &Recording, view: &View) -> Facts {

@@ -114,7 +114,7 @@ Examples:
   hprof-rs record 4242 --loop 60s --keep 120 -o 'app-%t.html'
                                                   the last two hours, a file for each minute
 
-Allocations and locks can be recorded once in the life of a JVM, CPU samples any number of times.";
+A JVM can be recorded any number of times, in each mode.";
 
 impl Record {
     pub(super) fn execute(mut self) -> anyhow::Result<ExitCode> {

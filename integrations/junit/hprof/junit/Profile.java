@@ -31,9 +31,9 @@ public @interface Profile {
         CPU("--cpu"),
         /** All threads on the wall clock, waiting ones too. */
         WALL("--wall"),
-        /** Allocations; once in the life of a JVM. */
+        /** Allocations. */
         ALLOC("--alloc"),
-        /** Contended locks; once in the life of a JVM. */
+        /** Contended locks. */
         LOCK("--lock");
 
         final String flag;

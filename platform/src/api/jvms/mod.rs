@@ -104,8 +104,6 @@ struct JvmDetail {
     jvm: Jvm,
     /// Modes that can be recorded.
     offers: Vec<Mode>,
-    /// Those of them that have ended and do not begin again in the life of the JVM.
-    spent: Vec<Mode>,
     /// Modes that record now.
     modes: Vec<Mode>,
     /// When the recording began.
@@ -240,15 +238,8 @@ impl JvmDetail {
                 }
             },
         };
-        let over = recording
-            .as_ref()
-            .filter(|it| matches!(id, JvmId::Process(_)) && !it.is_live());
-        let spent = over.map_or_else(Vec::new, |it| it.spent());
         let status = recording.map(|it| it.status());
-        Ok(Self {
-            spent,
-            ..Self::with(jvm, can, offers, status.as_ref())
-        })
+        Ok(Self::with(jvm, can, offers, status.as_ref()))
     }
 
     /// An agent of a server that leaves JVMs alone.
@@ -261,7 +252,6 @@ impl JvmDetail {
         Self {
             jvm,
             offers,
-            spent: Vec::new(),
             modes: status.map_or_else(Vec::new, |it| it.modes.clone()),
             since: status.map(|it| it.since),
             samples: status.map_or(0, |it| it.samples),

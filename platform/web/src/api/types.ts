@@ -115,8 +115,6 @@ export type Mode = "cpu" | "alloc" | "lock";
 export interface LiveJvm extends Jvm {
   /** Modes that can be recorded. */
   offers: Mode[];
-  /** Those of them that do not begin again in the life of the JVM. */
-  spent?: Mode[];
   modes: Mode[];
   since: number | null;
   samples: number;

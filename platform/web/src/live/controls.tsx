@@ -154,13 +154,11 @@ function Attach({ jvm, busy, onAttach }: { jvm: LiveJvm; busy: boolean; onAttach
   const isFar = jvm.place === "network";
   const [modes, setModes] = useState<Mode[]>(isFar ? jvm.offers : ["cpu"]);
   const [options, setOptions] = useState("");
-  const isSpent = (mode: Mode) => jvm.spent?.includes(mode) ?? false;
-  const wanted = modes.filter((mode) => !isSpent(mode));
   const toggle = (mode: Mode, on: boolean) => setModes(MODES.filter((item) => (item === mode ? on : modes.includes(item))));
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const text = options.trim();
-    onAttach({ modes: wanted, ...(text ? { options: text } : {}) });
+    onAttach({ modes, ...(text ? { options: text } : {}) });
   };
   if (!jvm.attachable && !jvm.agent) return jvm.reason ? <p class="note">{sentence(jvm.reason)}</p> : null;
   return (
@@ -169,10 +167,10 @@ function Attach({ jvm, busy, onAttach }: { jvm: LiveJvm; busy: boolean; onAttach
         <legend>{t.choose}</legend>
         {MODES.filter((mode) => jvm.offers.includes(mode)).map((mode) => (
           <label key={mode} class="attach-mode">
-            <input type="checkbox" checked={modes.includes(mode) && !isSpent(mode)} disabled={isSpent(mode)} onChange={(event) => toggle(mode, event.currentTarget.checked)} />
+            <input type="checkbox" checked={modes.includes(mode)} onChange={(event) => toggle(mode, event.currentTarget.checked)} />
             <span>
               <b>{t.modeNames[mode]}</b>
-              <span class="dim">{isSpent(mode) ? t.spent : t.modeAbout[mode]}</span>
+              <span class="dim">{t.modeAbout[mode]}</span>
             </span>
           </label>
         ))}
@@ -187,7 +185,7 @@ function Attach({ jvm, busy, onAttach }: { jvm: LiveJvm; busy: boolean; onAttach
         </details>
       )}
       <p class="attach-go">
-        <button type="submit" class="primary" disabled={busy || !wanted.length}>
+        <button type="submit" class="primary" disabled={busy || !modes.length}>
           {isFar ? t.watch : busy ? t.attaching : t.attach}
         </button>
         <span class="dim">{isFar ? t.watchText : t.attachText}</span>

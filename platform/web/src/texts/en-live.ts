@@ -13,7 +13,6 @@ export const live = {
     alloc: "Which code allocates memory",
     lock: "Where threads wait for locks",
   } as Record<string, string>,
-  spent: "Was recorded already, which a JVM allows once in its life: restart the program to record it again",
   staysOn: "Locks are recorded until the recording ends",
   options: "More options of the agent",
   optionsHint: "As after hprof_rs=, for instance depth=128",

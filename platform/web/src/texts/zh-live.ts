@@ -11,7 +11,6 @@ export const live: Texts["live"] = {
   modes: "正在记录什么",
   modeNames: { cpu: "CPU", alloc: "分配", lock: "锁" },
   modeAbout: { cpu: "线程在何处消耗 CPU 时间", alloc: "哪些代码分配内存", lock: "线程在何处等待锁" },
-  spent: "已记录过；JVM 在其生命期内只允许一次：重启程序即可再次记录",
   staysOn: "锁会一直记录到记录结束",
   options: "代理的更多选项",
   optionsHint: "与 hprof_rs= 之后相同，例如 depth=128",
