@@ -75,7 +75,10 @@ pub fn figures(log: &Summary) -> Vec<Figure> {
 fn values(log: &Summary) -> [(&'static str, Unit, Option<f64>); 27] {
     use Unit::{Bytes, BytesPerSecond, Count, Milliseconds, PerMinute, Percent};
     let pauses = &log.pauses;
-    let millis = |nanos: Nanos| Some(nanos.millis());
+    // With few decorations, ZGC tells of cycles without their pauses; and few logs tell of stops.
+    let tells_pauses = pauses.count > 0 || log.throughput.is_some();
+    let pause = |nanos: Nanos| tells_pauses.then(|| nanos.millis());
+    let stop = |count: u64, nanos: Nanos| (count > 0).then(|| nanos.millis());
     let count = |count: u64| Some(count as f64);
     let bytes = |bytes: Option<u64>| bytes.map(|it| it as f64);
     let rate = |rate: &Option<Rate>| rate.and_then(|it| it.per_second);
@@ -85,14 +88,22 @@ fn values(log: &Summary) -> [(&'static str, Unit, Option<f64>); 27] {
     [
         ("duration", Milliseconds, log.duration.map(Nanos::millis)),
         ("throughput", Percent, log.throughput.map(|it| 100.0 * it)),
-        ("pauses", Count, count(pauses.count)),
-        ("pauses a minute", PerMinute, per_minute(pauses.count)),
-        ("pauses in total", Milliseconds, millis(pauses.sum)),
-        ("longest pause", Milliseconds, millis(pauses.max)),
-        ("pause p50", Milliseconds, millis(pauses.p50)),
-        ("pause p95", Milliseconds, millis(pauses.p95)),
-        ("pause p99", Milliseconds, millis(pauses.p99)),
-        ("pause p99.9", Milliseconds, millis(pauses.p999)),
+        (
+            "pauses",
+            Count,
+            count(pauses.count).filter(|_| tells_pauses),
+        ),
+        (
+            "pauses a minute",
+            PerMinute,
+            per_minute(pauses.count).filter(|_| tells_pauses),
+        ),
+        ("pauses in total", Milliseconds, pause(pauses.sum)),
+        ("longest pause", Milliseconds, pause(pauses.max)),
+        ("pause p50", Milliseconds, pause(pauses.p50)),
+        ("pause p95", Milliseconds, pause(pauses.p95)),
+        ("pause p99", Milliseconds, pause(pauses.p99)),
+        ("pause p99.9", Milliseconds, pause(pauses.p999)),
         ("full collections", Count, count(log.counts.full)),
         (
             "concurrent cycles",
@@ -135,12 +146,20 @@ fn values(log: &Summary) -> [(&'static str, Unit, Option<f64>); 27] {
             Bytes,
             bytes(log.metaspace.map(|it| it.peak)),
         ),
-        ("stops", Count, count(log.stops.count)),
-        ("longest stop", Milliseconds, millis(log.stops.max)),
+        (
+            "stops",
+            Count,
+            count(log.stops.count).filter(|&count| count > 0.0),
+        ),
+        (
+            "longest stop",
+            Milliseconds,
+            stop(log.stops.count, log.stops.max),
+        ),
         (
             "longest time to safepoint",
             Milliseconds,
-            millis(log.reaching.max),
+            stop(log.reaching.count, log.reaching.max),
         ),
     ]
 }

@@ -195,6 +195,25 @@ fn logs_are_compared_figure_by_figure() {
 }
 
 #[test]
+fn what_a_log_does_not_tell_is_not_compared_as_zero() {
+    let cycle = |gc: u32| {
+        format!("[{gc}.0s][info][gc] GC({gc}) Garbage Collection (Warmup) 60M(10%)->20M(4%)\n")
+    };
+    let cycles = read(&(cycle(1) + &cycle(61)));
+    let pauses = read(
+        "[1.0s][gc] GC(1) Pause Young (Allocation Failure) 30M->10M(40M) 7.0ms\n\
+         [9.0s][gc] GC(2) Pause Young (Allocation Failure) 30M->10M(40M) 7.0ms\n",
+    );
+    let measures = compare(&cycles, &pauses);
+    let find = |name: &str| measures.iter().find(|it| it.name == name).unwrap();
+    for name in ["pauses", "longest pause", "pauses a minute"] {
+        assert_eq!(find(name).before, None, "{name}");
+        assert!(find(name).after.is_some(), "{name}");
+    }
+    assert!(measures.iter().all(|it| it.name != "stops"));
+}
+
+#[test]
 fn a_log_without_decorations_begins_with_facts_on_the_jvm() {
     let log = read(
         "Using G1\nVersion: 17.0.9+9 (release)\nCPUs: 4 total, 4 available\nHeap Region Size: 2M\nHeap Max Capacity: 64M\n\
