@@ -43,7 +43,7 @@ pub struct Record {
     command: Vec<OsString>,
 
     /// How long to record: 30, 30s, 5m, 1h [default: until Ctrl+C or the end].
-    #[arg(short, long, value_name = "TIME", value_parser = duration)]
+    #[arg(short, long, alias = "seconds", value_name = "TIME", value_parser = duration)]
     duration: Option<Duration>,
 
     /// The output; the ending of its name selects the format, as for `convert`. %t becomes the time in UTC,
