@@ -28,7 +28,7 @@ pub struct Sites {
     #[command(flatten)]
     file: FileArgument,
 
-    /// The order of the rows [default: live, or allocated if the file does not tell what is alive].
+    /// The order of the rows [default: live, or allocated if the file has no live figures].
     #[arg(long, value_enum)]
     sort: Option<Sort>,
 
@@ -150,7 +150,7 @@ impl Sites {
                 )
             }
             (false, _) => format!(
-                "{title}: {} allocated; the file does not tell what is alive\n",
+                "{title}: {} allocated; the file has no live figures\n",
                 bytes(allocated)
             ),
         };

@@ -89,7 +89,7 @@ pub struct Summary {
     pub roots: u64,
     /// Threads.
     pub threads: u64,
-    /// The buffers that own memory outside of the heap; none if the dump does not tell.
+    /// The direct buffers that own memory outside of the heap; none if the dump lacks their class or its values.
     pub direct_buffers: Option<DirectBuffers>,
 }
 

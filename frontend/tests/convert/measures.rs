@@ -148,7 +148,7 @@ fn sites_do_not_call_all_dead_where_the_file_does_not_tell() {
     let (text, _) = told(&scene, &["sites", &file]);
     assert!(
         text.starts_with(
-            "Allocation sites: 4.1 kB allocated; the file does not tell what is alive\n"
+            "Allocation sites: 4.1 kB allocated; the file has no live figures\n"
         ),
         "{text}"
     );
