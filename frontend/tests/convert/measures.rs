@@ -147,9 +147,7 @@ fn sites_do_not_call_all_dead_where_the_file_does_not_tell() {
     let file = made(&scene, &[("CPU time", 80), ("Allocated bytes", 4096)]);
     let (text, _) = told(&scene, &["sites", &file]);
     assert!(
-        text.starts_with(
-            "Allocation sites: 4.1 kB allocated; the file has no live figures\n"
-        ),
+        text.starts_with("Allocation sites: 4.1 kB allocated; the file has no live figures\n"),
         "{text}"
     );
     let row = text.lines().nth(2).expect("a row").split_whitespace();
