@@ -95,6 +95,30 @@ fn verbose_n_is_silent() {
     });
 }
 
+/// The agent reads names of up to 256 units by itself, and asks the VM for longer ones.
+#[test]
+fn threads_have_the_names_and_groups_they_start_with() {
+    let (longest, longer) = ("a".repeat(256), "b".repeat(257));
+    let long = "c".repeat(3000);
+    each_jdk(|jdk| {
+        let run = Run::new(jdk).agent("cpu=samples").class("ThreadNames");
+        let outcome = run.run().expect_status(0);
+        assert_eq!(outcome.stderr, DUMPED);
+        let profile = outcome.profile();
+        let threads = profile.threads.iter().filter(|it| it.group == "inner");
+        let names: Vec<&str> = threads.map(|it| it.name.as_str()).collect();
+        let expected = [
+            "",
+            "plain",
+            "r\u{f6}t \u{4e2d}\u{6587} \u{1f600}",
+            &longest,
+            &longer,
+            &long,
+        ];
+        assert_eq!(names, expected, "{jdk}");
+    });
+}
+
 #[test]
 fn agent_threads_are_hidden() {
     each_jdk(|jdk| {

@@ -122,13 +122,23 @@ impl JavaThreads {
             unsafe { *((vm_thread + offset) as *const usize) }
         });
         NativeThread {
-            // SAFETY: the call has no arguments and cannot fail.
-            tid: unsafe { libc::gettid() },
+            tid: self.current_tid(jni),
             env: jni.as_raw(),
             stack_start: stack_start(stack_end, stack_size),
             stack_end,
             vm_thread,
             anchor: self.anchor(vm_thread),
+        }
+    }
+
+    /// The kernel's id of the current thread, by its environment; to ask the kernel takes longer.
+    pub fn current_tid(&self, jni: &Jni) -> i32 {
+        let vm_thread = (jni.as_raw() as usize).wrapping_sub(self.env_offset);
+        // SAFETY: as in `current`; `describes_current` has found the kernel's id at these offsets. A thread has this
+        // data as long as it has an environment.
+        unsafe {
+            let os_thread = *((vm_thread + self.os_thread_offset) as *const usize);
+            *((os_thread + self.thread_id_offset) as *const i32)
         }
     }
 

@@ -11,19 +11,9 @@ use super::guard::guard;
 use super::jni::Jni;
 use super::memory::{VmMemory, take_string};
 use super::refs::{LocalRef, Ref};
-use super::thread_groups::{GroupNames, ThreadGroups};
+use super::releases::Release;
+use super::thread_names::{GroupNames, ThreadInfo, ThreadNames};
 use super::{Jvmti, JvmtiError, Result};
-
-/// The contents of a THREAD START record.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ThreadInfo {
-    /// Name of the thread now.
-    pub name: String,
-    /// Name of its group, empty when it has none (any more).
-    pub group: String,
-    /// Name of the group's parent, empty for the top group.
-    pub parent_group: String,
-}
 
 /// JVMTI thread state bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,7 +66,7 @@ impl Jvmti {
         unsafe { LocalRef::own(jni, thread) }.ok_or(JvmtiError::INTERNAL)
     }
 
-    /// Name and groups of a thread. Names of groups that are not in `groups` are asked for.
+    /// Name and groups of a thread. Names of groups that are not in `names` are asked for.
     ///
     /// # Errors
     /// The error of `GetThreadInfo`.
@@ -84,19 +74,18 @@ impl Jvmti {
         &self,
         jni: &Jni,
         thread: Ref<'_>,
-        groups: &ThreadGroups,
+        names: &ThreadNames,
     ) -> Result<ThreadInfo> {
-        let (name, group) = self.name_and_group(jni, thread)?;
+        let (name, group) = match names.read(jni, || Release::of(self), thread) {
+            Some(read) => read,
+            None => self.name_and_group(jni, thread)?,
+        };
         let group = group.map(|group| {
             let ask = || self.group_names(jni, group.get());
-            groups.names(jni, group.get(), ask)
+            names.group(jni, group.get(), ask)
         });
         let group = group.unwrap_or_default();
-        Ok(ThreadInfo {
-            name,
-            group: group.name,
-            parent_group: group.parent,
-        })
+        Ok(ThreadInfo { name, group })
     }
 
     /// Name of a thread.

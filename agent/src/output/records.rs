@@ -71,8 +71,8 @@ pub(super) fn write_thread(
         object: thread_object(serial),
         serial,
         name: &info.name,
-        group: &info.group,
-        parent_group: &info.parent_group,
+        group: &info.group.name,
+        parent_group: &info.group.parent,
         trace: TraceSerial::SYSTEM,
     })
 }

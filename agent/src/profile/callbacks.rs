@@ -141,19 +141,20 @@ unsafe extern "C" fn thread_end(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thre
         if let Some(sites) = profile.heap_sites {
             sites.thread_ended();
         }
-        if let Some(calls) = profile.calls {
-            // SAFETY: the VM passes the environment of the current thread.
-            let jni = unsafe { Jni::new(jni) };
+        // SAFETY: the VM passes the environment of the current thread.
+        let jni = unsafe { Jni::new(jni) };
+        let tid = match profile.run.java_threads.get() {
+            Some(threads) => threads.current_tid(&jni),
             // SAFETY: the call has no arguments and cannot fail.
-            let tid = unsafe { libc::gettid() };
+            None => unsafe { libc::gettid() },
+        };
+        if let Some(calls) = profile.calls {
             let serial = calls_serial(profile.run, tid);
             // SAFETY: the parameter of this callback.
             if let Some(thread) = unsafe { Ref::from_raw(thread) } {
                 calls.thread_end(&jni, thread, tid, serial);
             }
         }
-        // SAFETY: the call has no arguments and cannot fail.
-        let tid = unsafe { libc::gettid() };
         profile.sampling.wall.end(tid);
         let Some(ended) = profile.run.threads.end(tid) else {
             return;

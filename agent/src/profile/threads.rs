@@ -77,10 +77,8 @@ pub(super) fn register(
         return;
     };
     // The end of the VM can stop this thread at any call into it: nothing names the thread before its record is sent.
-    if send_start(profile, jni, thread, serial) {
-        profile.run.threads.announce(tid);
-    }
-    profile.run.threads.set_ready(tid);
+    let is_announced = send_start(profile, jni, thread, serial);
+    profile.run.threads.set_ready(tid, is_announced);
     sample_thread(
         profile.run,
         &profile.sampling,

@@ -12,7 +12,7 @@ use super::threads::Threads;
 use crate::options::Settings;
 use crate::report;
 use crate::vm::{
-    self, GlobalRef, JavaThreads, Jni, Jvmti, NativeThread, Ref, ThreadGroups, ThreadInfo,
+    self, GlobalRef, JavaThreads, Jni, Jvmti, NativeThread, Ref, ThreadInfo, ThreadNames,
     ThreadReader,
 };
 
@@ -37,7 +37,7 @@ pub struct Run {
     /// The program's threads.
     pub threads: Threads,
     /// The groups of threads whose names are known.
-    pub thread_groups: ThreadGroups,
+    pub thread_names: ThreadNames,
     /// Where HotSpot's threads have what the signal engine needs.
     pub java_threads: OnceLock<JavaThreads>,
     /// The threads of the agent itself, which no profile shows.
@@ -60,7 +60,7 @@ impl Run {
             jvmti,
             settings,
             threads: Threads::default(),
-            thread_groups: ThreadGroups::default(),
+            thread_names: ThreadNames::default(),
             java_threads: OnceLock::new(),
             own_threads: Mutex::new(Vec::new()),
             collector_stops: AtomicBool::new(false),
@@ -109,7 +109,7 @@ impl Run {
 
     /// Name and groups of a thread; all are empty if the VM returns an error.
     pub fn thread_info(&self, jni: &Jni, thread: Ref<'_>) -> ThreadInfo {
-        let info = self.jvmti.thread_info(jni, thread, &self.thread_groups);
+        let info = self.jvmti.thread_info(jni, thread, &self.thread_names);
         info.unwrap_or_default()
     }
 

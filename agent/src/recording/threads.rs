@@ -1,9 +1,9 @@
 //! The live threads of the program: their serials, and their places in the signal engine.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use hashbrown::HashMap;
 use hprof_format::ids::ThreadSerial;
 use parking_lot::Mutex;
 
@@ -86,16 +86,10 @@ impl Threads {
         Some(serial)
     }
 
-    /// The THREAD START record of a thread is on its way.
-    pub fn announce(&self, tid: i32) {
+    /// Profilers may name a thread from now on. `announced` says whether its THREAD START record is on its way.
+    pub fn set_ready(&self, tid: i32, announced: bool) {
         if let Some(thread) = self.threads.lock().threads.get_mut(&tid) {
-            thread.announced = true;
-        }
-    }
-
-    /// Profilers may name a thread from now on.
-    pub fn set_ready(&self, tid: i32) {
-        if let Some(thread) = self.threads.lock().threads.get_mut(&tid) {
+            thread.announced = announced;
             thread.is_ready = true;
         }
     }

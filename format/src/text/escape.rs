@@ -40,6 +40,10 @@ fn breaks_lines(c: char) -> bool {
 }
 
 fn escape(text: &str, f: &mut fmt::Formatter<'_>, also: impl Fn(char) -> bool) -> fmt::Result {
+    let is_plain = |byte| matches!(byte, b' '..=b'~') && !also(char::from(byte));
+    if text.bytes().all(is_plain) {
+        return f.write_str(text);
+    }
     let needs_escape = |c: char| breaks_lines(c) || also(c);
     let mut rest = text;
     while let Some((at, c)) = rest.char_indices().find(|&(_, c)| needs_escape(c)) {

@@ -1,0 +1,12 @@
+/** Threads with names of many kinds, one after the other, in a group of a group. */
+public class ThreadNames {
+    public static void main(String[] args) throws InterruptedException {
+        ThreadGroup group = new ThreadGroup(new ThreadGroup("outer"), "inner");
+        String[] names = {"", "plain", "r\u00f6t \u4e2d\u6587 \ud83d\ude00", "a".repeat(256), "b".repeat(257), "c".repeat(3000)};
+        for (String name : names) {
+            Thread thread = new Thread(group, () -> Thread.currentThread().setName("renamed"), name);
+            thread.start();
+            thread.join();
+        }
+    }
+}
