@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use java_test_harness::{Jdk, Run, Running, agent_library, control_socket, each_jdk};
 
@@ -29,7 +29,10 @@ fn value<'a>(reply: &'a str, name: &str) -> &'a str {
 
 /// Loads the agent with `jcmd`; what that says.
 fn attach(running: &Running, options: &str) -> String {
-    let library = agent_library();
+    attach_copy(running, &agent_library(), options)
+}
+
+fn attach_copy(running: &Running, library: &Path, options: &str) -> String {
     let library = library.to_str().expect("a path");
     if options.is_empty() {
         running.jcmd(&["JVMTI.agent_load", library])
@@ -401,6 +404,58 @@ fn contention_is_recorded_from_a_late_start_to_the_detaching() {
             assert_eq!(profile.monitor_dumps.len(), 1);
             assert_eq!(profile.counter("internal_errors"), 0);
         }
+    });
+}
+
+/// A JVM may have been recorded by an earlier version of the agent, whose classes stay for ever.
+#[test]
+fn a_jvm_that_had_another_copy_of_the_agent_is_recorded() {
+    each_jdk(|jdk| {
+        let other = tempfile::tempdir().unwrap();
+        let copy = other.path().join("libhprof_old.so");
+        std::fs::copy(agent_library(), &copy).unwrap();
+        let running = Run::new(jdk).class("TwoAtALock").start();
+        running.wait_for_line("running");
+        let detach = || {
+            let reply = ask(&running, "detach");
+            assert!(reply.starts_with("ok\n"), "{reply}");
+            running.wait_until("the end of the agent's threads", |running| {
+                let names = traces_of(running).0;
+                !names.iter().any(|name| name.starts_with("HPROF"))
+            });
+        };
+        let options = "cpu=times,monitor=y,heap=sites,file=old.txt";
+        attach_copy(&running, &copy, options);
+        detach();
+        for mode in ["monitor=y", "heap=sites", "cpu=samples"] {
+            attach(&running, &format!("{mode},file={mode}.txt,depth=6"));
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            detach();
+        }
+        attach(&running, "");
+        let reply = ask(&running, "start cpu=times,file=no.txt");
+        let reason = format!(
+            "another copy of the agent ({}) has its hooks",
+            copy.display()
+        );
+        assert!(reply.contains(&reason), "{reply}");
+        assert!(
+            reply.contains("use that copy, or restart the program"),
+            "{reply}"
+        );
+        std::fs::write(running.path("end"), "").unwrap();
+        let outcome = running.finish().expect_status(0);
+        assert!(
+            !outcome.stderr.contains("does not take"),
+            "{}",
+            outcome.stderr
+        );
+        let locks = outcome.text_profile("monitor=y.txt");
+        let (count, _) = locks.contended(|row, trace| {
+            row.method == "java.util.concurrent.locks.ReentrantLock" && trace.has("TwoAtALock.lock")
+        });
+        // Each of two threads waits once in 4 ms at most; they may have found a step in which they wait seldom.
+        assert!((1..300).contains(&count), "{count}");
     });
 }
 

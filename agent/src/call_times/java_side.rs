@@ -12,6 +12,7 @@ use super::plan::Arrival;
 use super::rewriting::{Java, StatePlace, Variant};
 use super::state::CallClock;
 use super::{permission, sampler};
+use crate::os::copies::other_copies;
 use crate::recording::Run;
 use crate::report;
 use crate::vm::{Class, Jni, Jvmti, JvmtiError, Ref, Result};
@@ -74,6 +75,21 @@ impl CallTimes {
             }
         }
         Ok(())
+    }
+
+    /// Why [`Self::start`] has failed, as far as it is known.
+    ///
+    /// The hooks of another copy may still be in methods that run, and would take this one's states for their own.
+    pub fn refusal(&self, jni: &Jni) -> String {
+        if self.java.get().is_some() || jni.find_class(HOOK_CLASS).is_err() {
+            return "this VM does not take the agent's Java class".to_owned();
+        }
+        let copies = other_copies();
+        let copy = match copies.first() {
+            Some(path) => format!("another copy of the agent ({path})"),
+            None => "another copy of the agent".to_owned(),
+        };
+        format!("{copy} has its hooks in this JVM; use that copy, or restart the program")
     }
 
     /// Takes the hooks out of all classes; what was counted stays.

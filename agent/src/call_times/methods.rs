@@ -65,7 +65,7 @@ const LEFT_ALONE: &[&[u8]] = &[
     b"java/lang/VirtualThread",
     b"java/lang/BaseVirtualThread",
     b"java/lang/ThreadBuilders",
-    b"java/lang/HprofLocks",
+    b"java/lang/HprofLock",
     b"java/lang/HprofThreads",
     b"jdk/internal/vm/",
     b"jdk/internal/misc/ScopedMemoryAccess",

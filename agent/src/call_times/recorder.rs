@@ -120,9 +120,8 @@ impl Recorder for TimesRecorder {
 
     fn start(&mut self, cx: &mut Context<'_>) {
         if let Err(error) = self.calls.start(cx.run, cx.vm.jni) {
-            report::error(&format!(
-                "this VM does not take the agent's Java class; calls are not counted ({error})"
-            ));
+            let reason = self.calls.refusal(cx.vm.jni);
+            report::error(&format!("{reason}: calls are not counted ({error})"));
         }
     }
 

@@ -5,8 +5,65 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::vm::{Class, GlobalRef};
 
-/// The class with the hooks, as Java source has it.
-pub(super) const HOOK_CLASS_NAME: &str = "java.lang.HprofLocks";
+/// Begins the names of all [`HOOK_NAMES`], as Java source has them.
+pub(super) const HOOK_CLASS_PREFIX: &str = "java.lang.HprofLock";
+
+/// The name of the hook class in its class file.
+const SIMPLE_NAME: &[u8] = b"HprofLocks";
+
+/// Names of the hook class and the class in it. Classes of the boot loader stay for ever, so each copy of the agent
+/// that a JVM has had, as of an earlier version, has taken names for itself.
+pub(super) struct HookNames {
+    /// Of the hook class. Its last part is as long as in the class file.
+    pub(super) class: &'static CStr,
+    /// Of the class that is prepared while the hook class runs.
+    pub(super) started: &'static CStr,
+}
+
+/// The names, in the order in which copies take them.
+pub(super) const HOOK_NAMES: [HookNames; 8] = [
+    names(c"java/lang/HprofLocks", c"java/lang/HprofLocks$Started"),
+    names(c"java/lang/HprofLock1", c"java/lang/HprofLock1$Started"),
+    names(c"java/lang/HprofLock2", c"java/lang/HprofLock2$Started"),
+    names(c"java/lang/HprofLock3", c"java/lang/HprofLock3$Started"),
+    names(c"java/lang/HprofLock4", c"java/lang/HprofLock4$Started"),
+    names(c"java/lang/HprofLock5", c"java/lang/HprofLock5$Started"),
+    names(c"java/lang/HprofLock6", c"java/lang/HprofLock6$Started"),
+    names(c"java/lang/HprofLock7", c"java/lang/HprofLock7$Started"),
+];
+
+const fn names(class: &'static CStr, started: &'static CStr) -> HookNames {
+    HookNames { class, started }
+}
+
+impl HookNames {
+    /// A class file of the hooks under these names.
+    pub(super) fn rename(&self, class_file: &[u8]) -> Vec<u8> {
+        let class = self.class.to_bytes();
+        let name = class
+            .get(class.len() - SIMPLE_NAME.len()..)
+            .unwrap_or_default();
+        let mut bytes = class_file.to_vec();
+        let mut at = 0;
+        while let Some(rest) = bytes.get_mut(at..)
+            && let Some(found) = rest
+                .windows(SIMPLE_NAME.len())
+                .position(|it| it == SIMPLE_NAME)
+        {
+            at += found + SIMPLE_NAME.len();
+            rest[found..found + SIMPLE_NAME.len()].copy_from_slice(name);
+        }
+        bytes
+    }
+
+    /// Whether this is the signature of the class that is prepared.
+    pub(super) fn is_started(&self, signature: &str) -> bool {
+        let name = signature
+            .strip_prefix('L')
+            .and_then(|it| it.strip_suffix(';'));
+        name.is_some_and(|name| name.as_bytes() == self.started.to_bytes())
+    }
+}
 
 /// The classes that get hooks.
 pub(super) const HOOKED: [&CStr; 4] = [
@@ -27,5 +84,25 @@ pub(super) struct JavaSide {
 impl JavaSide {
     pub(super) fn is_complete(&self) -> bool {
         self.hooked.load(Ordering::Relaxed) as usize == HOOKED.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_file_is_renamed_everywhere() {
+        let last = &HOOK_NAMES[7];
+        assert_eq!(
+            last.rename(b"..java/lang/HprofLocks..HprofLocks$Started..HprofLocks"),
+            b"..java/lang/HprofLock7..HprofLock7$Started..HprofLock7"
+        );
+        assert!(last.is_started("Ljava/lang/HprofLock7$Started;"));
+        assert!(!last.is_started("Ljava/lang/HprofLocks$Started;"));
+        for names in &HOOK_NAMES {
+            let name = names.class.to_str().unwrap().replace('/', ".");
+            assert!(name.starts_with(HOOK_CLASS_PREFIX));
+        }
     }
 }

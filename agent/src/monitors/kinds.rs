@@ -85,7 +85,7 @@ fn is_inner(frame: &MethodName<'_>) -> bool {
                 || name.ends_with("$ConditionNode")
         }
         None => {
-            class == super::java_side::HOOK_CLASS_NAME
+            class.starts_with(super::java_side::HOOK_CLASS_PREFIX)
                 || matches!(
                     (class, frame.method),
                     ("jdk.internal.misc.Unsafe", "park")

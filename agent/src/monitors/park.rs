@@ -7,6 +7,7 @@
 //! time counts from the first to the last, as one.
 
 use std::ffi::{CStr, c_char, c_void};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Instant;
 
@@ -15,29 +16,29 @@ use hprof_native_headers as raw;
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 
 use super::Monitors;
-use super::java_side::{HOOKED, JavaSide};
+use super::java_side::{HOOK_NAMES, HOOKED, HookNames, JavaSide};
 use super::rows::Source;
 use super::slots::Wait;
 use super::waiting::FreeSlot;
 use crate::vm::{Class, Jni, JvmtiError, LocalRef, NativeMethod, Ref, Result};
 
-/// The class with the hooks.
-const HOOK_CLASS: &CStr = c"java/lang/HprofLocks";
 const HOOK_CLASS_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofLocks.class");
-const STARTED_CLASS: &CStr = c"java/lang/HprofLocks$Started";
-const STARTED_SIGNATURE: &str = "Ljava/lang/HprofLocks$Started;";
 const STARTED_CLASS_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofLocks$Started.class");
 
 /// Whether the hook class is there and has its natives, as it has after the first run of a process.
 static HAS_NATIVES: AtomicBool = AtomicBool::new(false);
+/// The names of this copy of the agent, since it has defined its classes.
+static NAMES: OnceLock<&HookNames> = OnceLock::new();
 
-const HOOKS: Hooks<'static> = Hooks {
-    class: HOOK_CLASS.to_bytes(),
-    enter: b"enter",
-    exit: b"exit",
-    repair: b"repair",
-    count: b"count",
-};
+fn hooks(class: &CStr) -> Hooks<'_> {
+    Hooks {
+        class: class.to_bytes(),
+        enter: b"enter",
+        exit: b"exit",
+        repair: b"repair",
+        count: b"count",
+    }
+}
 
 /// `HprofLocks.BLOCKER`: the note of what a thread parks for was changed.
 const BLOCKER: MethodNumber = MethodNumber(0);
@@ -77,8 +78,9 @@ impl Monitors {
     }
 
     fn define_hooks(&self, jni: &Jni) -> Result<()> {
-        let hooks = jni.define_boot_class(HOOK_CLASS, HOOK_CLASS_FILE)?;
-        jni.define_boot_class(STARTED_CLASS, STARTED_CLASS_FILE)?;
+        let (names, hooks) = define_free(jni)?;
+        let _ = NAMES.set(names);
+        jni.define_boot_class(names.started, &names.rename(STARTED_CLASS_FILE))?;
         let _ = self.java.set(JavaSide {
             hooks: Some(jni.new_global(hooks.get())?),
             hooked: AtomicU32::new(0),
@@ -190,7 +192,8 @@ impl Monitors {
             Some(_) => Rewriter::new(),
             None => Rewriter::new().accepting_names(),
         };
-        let done = rewriter.rewrite(class, &HOOKS, &mut |method: &MethodInfo<'_>| {
+        let hooks = hooks(NAMES.get()?.class);
+        let done = rewriter.rewrite(class, &hooks, &mut |method: &MethodInfo<'_>| {
             let number = number(
                 &method.class.to_string(),
                 &method.name.to_string(),
@@ -203,6 +206,22 @@ impl Monitors {
         java.hooked.fetch_add(1, Ordering::Relaxed);
         Some(done.bytes.to_vec())
     }
+}
+
+/// Defines the hook class under the first name that no other copy of the agent has taken.
+fn define_free(jni: &Jni) -> Result<(&'static HookNames, LocalRef<'_, Class>)> {
+    let mut refused = JvmtiError::INTERNAL;
+    for names in &HOOK_NAMES {
+        match jni.define_boot_class(names.class, &names.rename(HOOK_CLASS_FILE)) {
+            Ok(hooks) => return Ok((names, hooks)),
+            Err(error) => refused = error.into(),
+        }
+        if jni.find_class(names.class).is_err() {
+            // Not the name is what the VM refuses.
+            break;
+        }
+    }
+    Err(refused)
 }
 
 /// The classes that get hooks, loaded now if need be.
@@ -250,7 +269,11 @@ pub(super) unsafe extern "C" fn class_prepare(
             return;
         };
         let signature = monitors.jvmti.class_signature(class);
-        if signature.is_ok_and(|signature| signature != STARTED_SIGNATURE) {
+        if signature.is_ok_and(|signature| {
+            !NAMES
+                .get()
+                .is_some_and(|names| names.is_started(&signature))
+        }) {
             return;
         }
         // SAFETY: the functions have the parameters of these descriptors.

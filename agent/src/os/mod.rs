@@ -5,6 +5,7 @@
 //! functions signal handlers may call.
 
 pub mod clock;
+pub mod copies;
 pub mod holes;
 pub mod native_thread;
 pub mod random;

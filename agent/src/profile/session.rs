@@ -50,12 +50,13 @@ pub unsafe fn begin(vm: *mut JavaVM, jni: &Jni, text: &str) -> Result<bool, Stri
     started.and_then(|thread| {
         start::start(profile, jni, thread.get());
         match run.phase() {
-            Phase::Live if profile.calls.is_some_and(|calls| !calls.is_counting()) => {
+            Phase::Live
+                if let Some(calls) = profile.calls
+                    && !calls.is_counting() =>
+            {
+                let reason = calls.refusal(jni);
                 profile.detach();
-                Err(
-                    "this VM does not take the agent's Java class: calls cannot be counted"
-                        .to_owned(),
-                )
+                Err(format!("{reason}: calls cannot be counted"))
             }
             Phase::Live => {
                 dump_heap_at_once(profile);
