@@ -3,7 +3,16 @@
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::vm::{Class, GlobalRef};
+use hprof_instrument::MethodNumber;
+
+use crate::vm::{Class, GlobalRef, Jni, JvmtiError, LocalRef, Result};
+
+/// `HprofLocks.BLOCKER`: the note of what a thread parks for was changed.
+pub(super) const BLOCKER: MethodNumber = MethodNumber(0);
+/// `HprofLocks.ACQUIRE`: a thread has what it wanted, or gave up.
+pub(super) const ACQUIRE: MethodNumber = MethodNumber(1);
+
+const HOOK_CLASS_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofLocks.class");
 
 /// Begins the names of all [`HOOK_NAMES`], as Java source has them.
 pub(super) const HOOK_CLASS_PREFIX: &str = "java.lang.HprofLock";
@@ -84,6 +93,42 @@ pub(super) struct JavaSide {
 impl JavaSide {
     pub(super) fn is_complete(&self) -> bool {
         self.hooked.load(Ordering::Relaxed) as usize == HOOKED.len()
+    }
+}
+
+/// Defines the hook class under the first name that no other copy of the agent has taken.
+pub(super) fn define_free(jni: &Jni) -> Result<(&'static HookNames, LocalRef<'_, Class>)> {
+    let mut refused = JvmtiError::INTERNAL;
+    for names in &HOOK_NAMES {
+        match jni.define_boot_class(names.class, &names.rename(HOOK_CLASS_FILE)) {
+            Ok(hooks) => return Ok((names, hooks)),
+            Err(error) => refused = error.into(),
+        }
+        if jni.find_class(names.class).is_err() {
+            // Not the name is what the VM refuses.
+            break;
+        }
+    }
+    Err(refused)
+}
+
+/// The number of a method that gets hooks. Their names have been these from JDK 11
+/// to 25.
+pub(super) fn number(class: &str, name: &str, descriptor: &str) -> Option<MethodNumber> {
+    let class = class.strip_prefix("java/util/concurrent/locks/")?;
+    match (class, name) {
+        ("LockSupport", "setBlocker" | "setCurrentBlocker") => Some(BLOCKER),
+        ("StampedLock", "acquireRead" | "acquireWrite") => Some(ACQUIRE),
+        ("AbstractQueuedSynchronizer" | "AbstractQueuedLongSynchronizer", name) => {
+            let acquires = match name {
+                // The one with a node, since JDK 14; the others call it.
+                "acquire" => descriptor.starts_with("(L"),
+                "acquireQueued" | "cancelAcquire" => true,
+                _ => name.starts_with("doAcquire"),
+            };
+            acquires.then_some(ACQUIRE)
+        }
+        _ => None,
     }
 }
 

@@ -11,18 +11,17 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Instant;
 
-use hprof_instrument::{Hooks, MethodHook, MethodInfo, MethodNumber, Rewriter, Shape};
+use hprof_instrument::{Hooks, MethodHook, MethodInfo, Rewriter, Shape};
 use hprof_native_headers as raw;
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 
 use super::Monitors;
-use super::java_side::{HOOK_NAMES, HOOKED, HookNames, JavaSide};
+use super::java_side::{ACQUIRE, BLOCKER, HOOKED, HookNames, JavaSide, define_free, number};
 use super::rows::Source;
 use super::slots::Wait;
 use super::waiting::FreeSlot;
 use crate::vm::{Class, Jni, JvmtiError, LocalRef, NativeMethod, Ref, Result};
 
-const HOOK_CLASS_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofLocks.class");
 const STARTED_CLASS_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofLocks$Started.class");
 
 /// Whether the hook class is there and has its natives, as it has after the first run of a process.
@@ -39,11 +38,6 @@ fn hooks(class: &CStr) -> Hooks<'_> {
         count: b"count",
     }
 }
-
-/// `HprofLocks.BLOCKER`: the note of what a thread parks for was changed.
-const BLOCKER: MethodNumber = MethodNumber(0);
-/// `HprofLocks.ACQUIRE`: a thread has what it wanted, or gave up.
-const ACQUIRE: MethodNumber = MethodNumber(1);
 
 /// Frames of the hooks above the method that has them: the native method, `exit`,
 /// and in the first case the method that notes.
@@ -208,46 +202,10 @@ impl Monitors {
     }
 }
 
-/// Defines the hook class under the first name that no other copy of the agent has taken.
-fn define_free(jni: &Jni) -> Result<(&'static HookNames, LocalRef<'_, Class>)> {
-    let mut refused = JvmtiError::INTERNAL;
-    for names in &HOOK_NAMES {
-        match jni.define_boot_class(names.class, &names.rename(HOOK_CLASS_FILE)) {
-            Ok(hooks) => return Ok((names, hooks)),
-            Err(error) => refused = error.into(),
-        }
-        if jni.find_class(names.class).is_err() {
-            // Not the name is what the VM refuses.
-            break;
-        }
-    }
-    Err(refused)
-}
-
 /// The classes that get hooks, loaded now if need be.
 fn hooked_classes(jni: &Jni) -> Result<Vec<LocalRef<'_, Class>>> {
     let found = HOOKED.iter().map(|name| Ok(jni.find_class(name)?));
     found.collect()
-}
-
-/// The number of a method that gets hooks. Their names have been these from JDK 11
-/// to 25.
-fn number(class: &str, name: &str, descriptor: &str) -> Option<MethodNumber> {
-    let class = class.strip_prefix("java/util/concurrent/locks/")?;
-    match (class, name) {
-        ("LockSupport", "setBlocker" | "setCurrentBlocker") => Some(BLOCKER),
-        ("StampedLock", "acquireRead" | "acquireWrite") => Some(ACQUIRE),
-        ("AbstractQueuedSynchronizer" | "AbstractQueuedLongSynchronizer", name) => {
-            let acquires = match name {
-                // The one with a node, since JDK 14; the others call it.
-                "acquire" => descriptor.starts_with("(L"),
-                "acquireQueued" | "cancelAcquire" => true,
-                _ => name.starts_with("doAcquire"),
-            };
-            acquires.then_some(ACQUIRE)
-        }
-        _ => None,
-    }
 }
 
 /// The natives of the hook class are registered while it is what runs, so that the
