@@ -443,6 +443,7 @@ fn a_jvm_that_had_another_copy_of_the_agent_is_recorded() {
             reply.contains("use that copy, or restart the program"),
             "{reply}"
         );
+        assert!(!running.path("no.txt").exists());
         std::fs::write(running.path("end"), "").unwrap();
         let outcome = running.finish().expect_status(0);
         assert!(

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use hprof_native_headers as raw;
 
-use super::counter::CallTimes;
+use super::counter::{CALLS, CallTimes};
 use super::methods::HOOK_CLASS;
 use super::natives::natives;
 use super::plan::Arrival;
@@ -49,6 +49,21 @@ fn with_values(class_file: &[u8], nodes: HookNodes, keeps_states: bool) -> Optio
     Some(bytes)
 }
 
+/// Why this copy of the agent cannot count calls in this JVM, if another one has: the hooks of that copy may still be in
+/// methods that run, and would take this one's states for their own.
+pub fn taken_by_another(jni: &Jni) -> Option<String> {
+    let is_own = CALLS.get().is_some_and(|calls| calls.java.get().is_some());
+    if is_own || jni.find_class(HOOK_CLASS).is_err() {
+        return None;
+    }
+    let copies = other_copies();
+    let path = copies.first().map(|path| format!(" ({path})"));
+    Some(format!(
+        "another copy of the agent{} has its hooks in this JVM; use that copy, or restart the program",
+        path.unwrap_or_default()
+    ))
+}
+
 impl CallTimes {
     /// Starts counting, once the VM is up.
     ///
@@ -75,21 +90,6 @@ impl CallTimes {
             }
         }
         Ok(())
-    }
-
-    /// Why [`Self::start`] has failed, as far as it is known.
-    ///
-    /// The hooks of another copy may still be in methods that run, and would take this one's states for their own.
-    pub fn refusal(&self, jni: &Jni) -> String {
-        if self.java.get().is_some() || jni.find_class(HOOK_CLASS).is_err() {
-            return "this VM does not take the agent's Java class".to_owned();
-        }
-        let copies = other_copies();
-        let copy = match copies.first() {
-            Some(path) => format!("another copy of the agent ({path})"),
-            None => "another copy of the agent".to_owned(),
-        };
-        format!("{copy} has its hooks in this JVM; use that copy, or restart the program")
     }
 
     /// Takes the hooks out of all classes; what was counted stays.

@@ -27,6 +27,7 @@ mod thread_timers;
 mod threads;
 
 pub use counter::{CallTimes, MAX_PATH};
+pub use java_side::taken_by_another;
 pub use plan::{Arrival, ChosenClasses, Plan};
 pub use recorder::{TimesRecorder, calls_serial};
 pub use state::CallClock;

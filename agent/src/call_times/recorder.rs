@@ -9,6 +9,7 @@ use hprof_format::rank::{Cutoff, RankedCpuTable};
 use hprof_wire::control::Mode;
 
 use super::counter::{CallTimes, PathCost, PathCosts, PathMethod};
+use super::java_side::taken_by_another;
 use crate::names::Method;
 use crate::options::Clock;
 use crate::recording::{Activity, Context, Incomplete, Recorder, Run};
@@ -120,7 +121,8 @@ impl Recorder for TimesRecorder {
 
     fn start(&mut self, cx: &mut Context<'_>) {
         if let Err(error) = self.calls.start(cx.run, cx.vm.jni) {
-            let reason = self.calls.refusal(cx.vm.jni);
+            let reason = taken_by_another(cx.vm.jni)
+                .unwrap_or_else(|| "this VM does not take the agent's Java class".to_owned());
             report::error(&format!("{reason}: calls are not counted ({error})"));
         }
     }

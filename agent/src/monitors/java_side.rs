@@ -150,4 +150,20 @@ mod tests {
             assert!(name.starts_with(HOOK_CLASS_PREFIX));
         }
     }
+
+    #[test]
+    fn methods_get_hooks_by_name() {
+        const LOCKS: &str = "java/util/concurrent/locks/";
+        let number = |class: &str, name: &str, descriptor: &str| {
+            number(&format!("{LOCKS}{class}"), name, descriptor)
+        };
+        let sync = "AbstractQueuedSynchronizer";
+        let node = "(Ljava/util/concurrent/locks/AbstractQueuedSynchronizer$Node;IZZZJ)I";
+        assert_eq!(number(sync, "acquire", node), Some(ACQUIRE));
+        assert_eq!(number(sync, "acquire", "(I)V"), None);
+        assert_eq!(number(sync, "doAcquireNanos", "(IJ)Z"), Some(ACQUIRE));
+        assert_eq!(number(sync, "release", "(I)Z"), None);
+        assert_eq!(number("LockSupport", "park", "()V"), None);
+        assert_eq!(number("LockSupport", "setBlocker", ""), Some(BLOCKER));
+    }
 }

@@ -16,7 +16,7 @@ use hprof_native_headers as raw;
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 
 use super::Monitors;
-use super::java_side::{ACQUIRE, BLOCKER, HOOKED, HookNames, JavaSide, define_free, number};
+use super::java_side::{HOOKED, HookNames, JavaSide, define_free, number};
 use super::rows::Source;
 use super::slots::Wait;
 use super::waiting::FreeSlot;
@@ -367,25 +367,4 @@ unsafe extern "system" fn unparked(env: *mut JNIEnv, _class: jclass, thread: job
 unsafe extern "system" fn acquired(env: *mut JNIEnv, _class: jclass, thread: jobject) {
     // SAFETY: parameters of this native method.
     unsafe { native(env, thread, Monitors::acquired) };
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn methods_get_hooks_by_name() {
-        const LOCKS: &str = "java/util/concurrent/locks/";
-        let number = |class: &str, name: &str, descriptor: &str| {
-            number(&format!("{LOCKS}{class}"), name, descriptor)
-        };
-        let sync = "AbstractQueuedSynchronizer";
-        let node = "(Ljava/util/concurrent/locks/AbstractQueuedSynchronizer$Node;IZZZJ)I";
-        assert_eq!(number(sync, "acquire", node), Some(ACQUIRE));
-        assert_eq!(number(sync, "acquire", "(I)V"), None);
-        assert_eq!(number(sync, "doAcquireNanos", "(IJ)Z"), Some(ACQUIRE));
-        assert_eq!(number(sync, "release", "(I)Z"), None);
-        assert_eq!(number("LockSupport", "park", "()V"), None);
-        assert_eq!(number("LockSupport", "setBlocker", ""), Some(BLOCKER));
-    }
 }

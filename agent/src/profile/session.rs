@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 
 use super::state::{Profile, is_running};
 use super::{load, start};
+use crate::call_times::taken_by_another;
 use crate::cpu_samples::begin_sampling;
 use crate::options::{self, Destination, Process, Settings, StartTime};
 use crate::recording::Phase;
@@ -40,6 +41,11 @@ pub unsafe fn begin(vm: *mut JavaVM, jni: &Jni, text: &str) -> Result<bool, Stri
     if let Some(profile) = Profile::get() {
         return add(profile, jni, &settings).map(|()| true);
     }
+    if settings.modes.counts_calls()
+        && let Some(reason) = taken_by_another(jni)
+    {
+        return Err(format!("{reason}: calls cannot be counted"));
+    }
     // SAFETY: by the caller's promise.
     let profile = unsafe { load::load_late(vm, settings) }?;
     let run = profile.run;
@@ -50,13 +56,12 @@ pub unsafe fn begin(vm: *mut JavaVM, jni: &Jni, text: &str) -> Result<bool, Stri
     started.and_then(|thread| {
         start::start(profile, jni, thread.get());
         match run.phase() {
-            Phase::Live
-                if let Some(calls) = profile.calls
-                    && !calls.is_counting() =>
-            {
-                let reason = calls.refusal(jni);
+            Phase::Live if profile.calls.is_some_and(|calls| !calls.is_counting()) => {
                 profile.detach();
-                Err(format!("{reason}: calls cannot be counted"))
+                Err(
+                    "this VM does not take the agent's Java class: calls cannot be counted"
+                        .to_owned(),
+                )
             }
             Phase::Live => {
                 dump_heap_at_once(profile);
