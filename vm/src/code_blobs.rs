@@ -280,7 +280,6 @@ impl BlobNames {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::ffi::CStr;
 
     const SEGMENT: usize = 64;
     const LAYOUT: Layout = Layout {
@@ -324,16 +323,18 @@ mod tests {
 
     fn made() -> (MadeHeap, CodeBlobs) {
         let mut memory = vec![0u64; 16 * SEGMENT / 8].into_boxed_slice();
-        let mut block = |segment: usize, name: &'static CStr, frame: u64, id: u64, state: u64| {
-            let at = segment * SEGMENT / 8;
-            memory[at + 1] = 1;
-            memory[at + 2] = name.as_ptr() as u64;
-            memory[at + 3] = frame | id << 32;
-            memory[at + 4] = state;
-        };
-        block(0, c"nmethod", 6, 77, 0);
-        block(3, c"RuntimeStub", 10, 0, 0);
-        block(5, c"native nmethod", 6, 78, 1 | 24 << 32);
+        // As many bytes of a name are read, whatever its length.
+        let mut block =
+            |segment: usize, name: &'static [u8; 16], frame: u64, id: u64, state: u64| {
+                let at = segment * SEGMENT / 8;
+                memory[at + 1] = 1;
+                memory[at + 2] = name.as_ptr() as u64;
+                memory[at + 3] = frame | id << 32;
+                memory[at + 4] = state;
+            };
+        block(0, b"nmethod\0........", 6, 77, 0);
+        block(3, b"RuntimeStub\0....", 10, 0, 0);
+        block(5, b"native nmethod\0.", 6, 78, 1 | 24 << 32);
         let mut map = vec![FREE_SEGMENT; 16].into_boxed_slice();
         map[..6].copy_from_slice(&[0, 1, 2, 0, 1, 0]);
         let low = memory.as_ptr() as usize;
