@@ -5,6 +5,7 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 
+use super::wrong;
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -17,7 +18,7 @@ impl<T: DeserializeOwned + Send> FromRequestParts<AppState> for InPath<T> {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let found = Path::from_request_parts(parts, state).await;
-        let Path(value) = found.map_err(|error| Problem::not_found(error.body_text()))?;
+        let Path(value) = found.map_err(|error| wrong::path(&error))?;
         Ok(Self(value))
     }
 }
@@ -29,9 +30,9 @@ pub struct InQuery<T>(pub T);
 impl<T: DeserializeOwned> FromRequestParts<AppState> for InQuery<T> {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let found = Query::from_request_parts(parts, state).await;
-        let Query(value) = found.map_err(|error| Problem::bad_request(error.body_text()))?;
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Problem> {
+        let found = Query::try_from_uri(&parts.uri);
+        let Query(value) = found.map_err(|error| wrong::query(&parts.uri, &error))?;
         Ok(Self(value))
     }
 }

@@ -14,6 +14,7 @@ mod page;
 mod server;
 mod uploads;
 mod views;
+mod wrong;
 
 pub use guard::Peer;
 

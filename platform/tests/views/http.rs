@@ -279,6 +279,21 @@ fn problems_have_a_kind_and_a_sentence() {
         );
         assert!(!json["detail"].as_str().unwrap().is_empty(), "{view}");
     }
+    for (view, sentence) in [
+        (
+            "histogram?by=colour",
+            "by=colour: no such value; it is one of class, superclass, package, loader",
+        ),
+        (
+            "dominators?limit=x",
+            "limit=x: give a whole number from 0 on",
+        ),
+        ("compare", "with: the parameter is missing"),
+    ] {
+        assert_eq!(site.get(heap, view).1["detail"], sentence, "{view}");
+    }
+    let (_, body) = site.send("GET", "/api/v1/jobs/x", "");
+    assert!(body.contains("\"x: give a whole number"), "{body}");
     let (response, body) = site.send("GET", "/api/v1/dumps/..%2f..%2fetc/histogram", "");
     assert_eq!(response.status(), StatusCode::BAD_REQUEST, "{body}");
     let kind = &response.headers()["content-type"];
