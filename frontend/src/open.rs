@@ -296,6 +296,9 @@ pub fn select_dump_number(opened: &Opened, wanted: &DumpArgument) -> anyhow::Res
                 first.message
             );
         }
+        if let Some(instead) = opened.contents.instead_of_data() {
+            anyhow::bail!("{name} holds {instead}");
+        }
         anyhow::bail!("{name} holds no binary heap dump: {advice}");
     };
     let Some(number) = wanted.dump else {

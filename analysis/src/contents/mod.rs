@@ -201,6 +201,17 @@ impl Contents {
             || self.others != hprof_foreign::Others::default()
     }
 
+    /// What a binary file holds instead of data, in words after "it holds"; `None` if it has any.
+    pub fn instead_of_data(&self) -> Option<&'static str> {
+        if self.has_data() {
+            return None;
+        }
+        Some(match self.records.is_empty() && self.damage.is_empty() {
+            true => "a header and nothing else: it is cut short",
+            false => "neither a heap dump nor a profile: it may be cut short",
+        })
+    }
+
     pub(crate) fn new(format: Format) -> Self {
         Self {
             format,

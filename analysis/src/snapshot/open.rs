@@ -410,7 +410,10 @@ pub(crate) fn select_dump(
             true => "`hprof-rs summary` shows what it has",
             false => "its heap dump is in text; take dumps with format=b to have them analysed",
         };
-        let mut message = format!("{name} holds no binary heap dump: {advice}");
+        let mut message = match contents.instead_of_data() {
+            Some(instead) => format!("{name} holds {instead}"),
+            None => format!("{name} holds no binary heap dump: {advice}"),
+        };
         // Then there may have been one.
         if let Some(first) = contents.damage.entries.first() {
             message = format!(

@@ -123,8 +123,8 @@ fn as_text(opened: &Opened, missing: &[String], style: Style) -> String {
         text.push_str(&format!("{line}\n"));
     }
     // A listener makes such files of streams that end early, and says so in their names.
-    if !contents.has_data() {
-        text.push_str("the file holds neither a heap dump nor a profile: it may be cut short\n");
+    if let Some(instead) = contents.instead_of_data() {
+        text.push_str(&format!("the file holds {instead}\n"));
     }
     let objects: u64 = contents
         .dumps

@@ -108,7 +108,10 @@ impl MeasureArgument {
                     "{name} holds pairs of callee and caller only (cpu=old), no stacks; it is best \
                      read as it is"
                 ),
-                (true, true) => format!("{name} holds no profile"),
+                (true, true) => {
+                    let instead = contents.instead_of_data();
+                    format!("{name} holds {}", instead.unwrap_or("no profile"))
+                }
             }
         })
     }

@@ -70,10 +70,10 @@ impl Sites {
         open::warn_of_damage(&opened);
         let contents = &opened.contents;
         let Some(table) = contents.sites.last() else {
-            bail!(
-                "{} holds no allocation sites; take the profile with heap=sites",
-                opened.name
-            );
+            let instead = contents.instead_of_data();
+            let instead =
+                instead.unwrap_or("no allocation sites; take the profile with heap=sites");
+            bail!("{} holds {instead}", opened.name);
         };
         let mut rows: Vec<(&SiteRow, Vec<String>)> = table
             .rows

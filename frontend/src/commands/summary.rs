@@ -150,6 +150,12 @@ fn as_text(opened: &Opened, android: Option<&AndroidFacts>, rows: usize, style: 
     for part in left_out::by_counts(contents) {
         text.push_str(&format!("\n{}\n", style.warn(&part)));
     }
+    if let Some(instead) = contents.instead_of_data() {
+        text.push_str(&format!(
+            "\n{}\n",
+            style.warn(&format!("The file holds {instead}."))
+        ));
+    }
     if !contents.damage.is_empty() {
         let places = plural(contents.damage.count, "damaged place", "damaged places");
         let lost = bytes(contents.damage.lost_bytes);
@@ -422,6 +428,7 @@ pub(super) fn as_json(opened: &Opened, rows: usize) -> Value {
         "bytes": contents.bytes,
         "lacks_elements": contents.lacks_elements,
         "missing": left_out::by_counts(contents),
+        "instead_of_data": contents.instead_of_data(),
         "format": format_words(contents.format),
         "created": created(contents),
         "records": records,

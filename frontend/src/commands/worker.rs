@@ -133,6 +133,9 @@ impl Analyser<'_> {
         let (file, damage) = self.unpacked()?;
         let opened = open::open(&file, false, 0, false, self.memory);
         let outcome = match opened {
+            Ok(opened) if opened.contents.records.is_empty() && !opened.contents.has_data() => {
+                bail!("the file holds a header and nothing else: it is cut short")
+            }
             Ok(opened) if opened.contents.dumps.is_empty() => self.profile(&file)?,
             Ok(_) => self.heap_dump(&file, damage)?,
             // It may be none of both, and one of these.
@@ -333,6 +336,9 @@ fn headline(report: &Report) -> String {
 /// Finds the method with the highest cost of a profile.
 fn profile_headline(opened: &Opened) -> Option<String> {
     let contents = &opened.contents;
+    if let Some(instead) = contents.instead_of_data() {
+        return Some(format!("The file holds {instead}."));
+    }
     let weights = Measure::ALL
         .into_iter()
         .find_map(|measure| Weights::of(contents, measure))?;

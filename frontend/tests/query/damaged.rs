@@ -24,11 +24,9 @@ fn every_damaged_dump_gives_a_report_that_says_what_is_missing() {
             assert_ne!(told["notes"], json!([]), "{part}/20");
         } else {
             // Before the heap there is nothing to report.
-            assert!(
-                stderr(&output).contains("no binary heap dump"),
-                "{}",
-                stderr(&output)
-            );
+            let said = stderr(&output);
+            let words = ["no binary heap dump", "neither a heap dump nor a profile"];
+            assert!(words.iter().any(|it| said.contains(it)), "{said}");
             assert!(part < 10);
         }
     }
@@ -242,7 +240,22 @@ fn a_dump_that_ends_before_its_objects_says_that_it_has_none() {
     for (length, expected) in [(ends[0], 0), (ends[5], 0), (ends[5] + 12, 1)] {
         let (status, said) = all(length, &["check"]);
         assert_eq!(status, Some(expected), "{said}");
-        assert!(said.contains("neither a heap dump nor a profile"), "{said}");
+        let words = match length == ends[0] {
+            true => "a header and nothing else: it is cut short",
+            false => "neither a heap dump nor a profile: it may be cut short",
+        };
+        assert!(said.contains(words), "{said}");
+        let (_, said) = all(length, &["summary"]);
+        assert!(said.contains(&format!("The file holds {words}.")), "{said}");
+        let (_, json) = all(length, &["summary", "--json"]);
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(json["instead_of_data"], words);
+    }
+    for command in [&["leaks"][..], &["histogram"], &["samples"], &["sites"]] {
+        let (status, said) = all(ends[0], command);
+        assert_eq!(status, Some(1), "{said}");
+        let sentence = "short.hprof holds a header and nothing else: it is cut short\n";
+        assert_eq!(said, format!("hprof-rs: {sentence}"));
     }
     for command in [&["leaks"][..], &["histogram"], &["dominators"]] {
         let (status, said) = all(ends[5] + 12, command);

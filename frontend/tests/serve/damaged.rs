@@ -105,3 +105,23 @@ fn a_dump_that_is_cut_anywhere_says_so() {
         assert!(dump["summary"]["live_objects"].as_u64().unwrap() <= whole);
     }
 }
+
+#[test]
+fn a_file_without_data_is_no_profile_with_nothing_to_say() {
+    let scene = Scene::new();
+    let server = Server::start(&scene, &[]);
+    let bytes = fs::read(data("hprof-32.bin")).unwrap();
+    let bare = send(&server, "bare", &bytes[..31]).unwrap();
+    let bare = end(&server, &bare);
+    assert_eq!(bare["job"]["state"], "failed", "{bare}");
+    let detail = bare["job"]["error"]["detail"].as_str().unwrap();
+    let sentence = "the file holds a header and nothing else: it is cut short";
+    assert!(detail.contains(sentence), "{detail}");
+    // The names come before the heap.
+    let names = send(&server, "names", &bytes[..2000]).unwrap();
+    let names = end(&server, &names);
+    assert_eq!(
+        names["headline"],
+        "The file holds neither a heap dump nor a profile: it may be cut short."
+    );
+}
