@@ -102,6 +102,7 @@ impl Query {
         let mut out = Out::new();
         if self.json {
             write_json(&mut out, &name, &head, self.arrays, &mut answer)?;
+            write_notes(&mut out, answer.is_cut, &heap.hints())?;
         } else if self.csv {
             write_csv(&mut out, &head, &mut answer)?;
         } else {
@@ -210,7 +211,16 @@ fn write_json(
         out.json(&format!("{separator}    {row}"))?;
         separator = ",\n";
     }
-    out.json("\n  ]\n}\n")?;
+    out.json("\n  ]")?;
+    Ok(())
+}
+
+/// The end of the JSON: whether there are more rows, and sentences about them, a line each.
+fn write_notes(out: &mut Out, is_cut: bool, notes: &[String]) -> anyhow::Result<()> {
+    let notes = serde_json::to_string(notes)?;
+    out.json(&format!(
+        ",\n  \"truncated\": {is_cut},\n  \"notes\": {notes}\n}}\n"
+    ))?;
     Ok(())
 }
 

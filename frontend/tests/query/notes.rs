@@ -54,6 +54,24 @@ fn an_identifier_in_another_form_that_names_no_object_gets_a_hint() {
 }
 
 #[test]
+fn json_has_the_sentences_and_says_whether_rows_are_left_out() {
+    let ask = |sql: &str, limit: &str| -> serde_json::Value {
+        let output = command(&["query", "--json", "--limit", limit, &dump(), sql]);
+        serde_json::from_str(&stdout(&output)).expect("JSON")
+    };
+    let answer = ask("SELECT count(*) FROM objects WHERE id = '0X7B'", "1");
+    assert_eq!(answer["truncated"], json!(false));
+    let note = answer["notes"][0].as_str().expect("a sentence");
+    assert!(note.starts_with("no object has the identifier '0X7B'"));
+    let answer = ask("SELECT id FROM objects", "3");
+    assert_eq!(answer["rows"].as_array().map(Vec::len), Some(3));
+    assert_eq!(
+        (&answer["truncated"], &answer["notes"]),
+        (&json!(true), &json!([]))
+    );
+}
+
+#[test]
 fn a_text_that_is_cut_is_told_by_column() {
     let mut made = Made::new();
     let object = made.object();

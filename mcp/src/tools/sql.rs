@@ -70,6 +70,7 @@ impl Question for Query {
             "columns": columns,
             "rows": found.rows,
             "truncated": found.truncated,
+            "notes": found.notes,
             "millis": found.millis,
         }));
         let answer = answer.cut_at("rows");

@@ -58,6 +58,8 @@ pub struct SqlAnswer {
     pub rows: Vec<Vec<Value>>,
     /// True if there are more rows.
     pub truncated: bool,
+    /// Sentences about what the rows cannot tell, such as an identifier that no object has.
+    pub notes: Vec<String>,
     /// How long it took, in milliseconds.
     pub millis: u64,
 }
@@ -196,7 +198,7 @@ impl Runner<'_> {
     }
 
     async fn run(&self, files: &Files, sql: &str, limit: usize) -> Result<SqlAnswer, ViewError> {
-        let rows = (limit + 1).to_string();
+        let rows = limit.to_string();
         let memory = self.memory.to_string();
         let mut child = self.start(&[
             "--arrays".as_ref(),
@@ -224,8 +226,8 @@ impl Runner<'_> {
             let _ = errors.take(MAX_ERROR).read_to_end(&mut message).await;
             message
         });
-        let answer = read_answer(output, limit).await?;
-        if answer.as_ref().is_some_and(|answer| answer.truncated) {
+        let (answer, end) = read_answer(output, limit).await?;
+        if end == End::Cut {
             // Nobody waits for the rest of the rows.
             child.start_kill().map_err(ViewError::failed)?;
             child.wait().await.map_err(ViewError::failed)?;
@@ -281,39 +283,56 @@ fn refusal(files: &Files, message: &str, status: Option<i32>) -> ViewError {
     ViewError::Invalid(message.replace(&*path, &files.name))
 }
 
-/// Reads columns and rows, a line each, up to a number of rows; `None` if the output is no answer.
+/// Why no more of an answer is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// The command has ended its output.
+    Whole,
+    /// There is more than the server takes.
+    Cut,
+}
+
+/// Reads columns, rows and notes, a line each, up to a number of rows; `None` if the output is no answer.
 async fn read_answer(
     output: impl AsyncRead + Unpin,
     limit: usize,
-) -> Result<Option<SqlAnswer>, ViewError> {
+) -> Result<(Option<SqlAnswer>, End), ViewError> {
     let mut lines = BufReader::new(output.take(MAX_ANSWER)).lines();
     let mut names: Option<Vec<String>> = None;
     let mut rows: Vec<Vec<Value>> = Vec::new();
-    let mut is_whole = false;
+    let mut truncated = false;
+    let mut notes = Vec::new();
+    let mut end = End::Whole;
     while let Some(line) = lines.next_line().await.map_err(ViewError::failed)? {
         let line = line.trim().trim_end_matches(',');
         if let Some(list) = line.strip_prefix("\"columns\": ") {
             names = serde_json::from_str(list).ok();
         } else if line.starts_with('[') {
-            if rows.len() == limit {
-                break;
-            }
             // The last line of an answer that is too large ends in its middle.
-            let Ok(row) = serde_json::from_str(line) else {
-                break;
-            };
-            rows.push(row);
-        } else if line == "]" {
-            is_whole = true;
+            match serde_json::from_str(line) {
+                Ok(row) if rows.len() < limit => rows.push(row),
+                _ => {
+                    end = End::Cut;
+                    break;
+                }
+            }
+        } else if line == "\"truncated\": true" {
+            truncated = true;
+        } else if let Some(list) = line.strip_prefix("\"notes\": ") {
+            notes = serde_json::from_str(list).unwrap_or_default();
         }
+    }
+    if lines.get_ref().get_ref().limit() == 0 {
+        end = End::Cut;
     }
     let answer = |names: Vec<String>| SqlAnswer {
         columns: columns(names, &rows),
         rows,
-        truncated: !is_whole,
+        truncated: truncated || end == End::Cut,
+        notes,
         millis: 0,
     };
-    Ok(names.map(answer))
+    Ok((names.map(answer), end))
 }
 
 /// Columns with their kinds, as far as names and values tell.

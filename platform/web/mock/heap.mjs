@@ -162,8 +162,11 @@ const SCHEMA = {
 export function runQuery({ sql }) {
   if (!/^\s*(select|with)\b/i.test(sql ?? "")) throw new Problem(400, "bad-query", `near "${String(sql).slice(0, 12)}": syntax error`);
   const objects = /\bobjects\b\s*(where|order|$)/i.test(sql);
-  const rows = CLASSES.slice(0, 60).map((row, at) => objects ? [hex(at + 1), row.name, row.retained] : [row.name, row.objects, row.retained]);
-  return { columns: objects ? [col("id", "object"), col("class"), col("retained", "bytes")] : [col("name"), col("objects", "count"), col("retained", "bytes")], rows, truncated: false, millis: 12 };
+  // What the command says of an identifier that no object has; it quotes the query.
+  const id = /\bid = ('.*'|\d+)/s.exec(sql)?.[1];
+  const notes = id ? [`no object has the identifier ${id}: identifiers are text such as '${hex(1)}'`] : [];
+  const rows = CLASSES.slice(0, id ? 0 : 60).map((row, at) => objects ? [hex(at + 1), row.name, row.retained] : [row.name, row.objects, row.retained]);
+  return { columns: objects ? [col("id", "object"), col("class"), col("retained", "bytes")] : [col("name"), col("objects", "count"), col("retained", "bytes")], rows, truncated: false, notes, millis: 12 };
 }
 
 export function heapView(dump, [view, ...rest], query) {

@@ -351,6 +351,29 @@ test("SQL runs, completes, is saved, charted and downloaded", options, async () 
   await close();
 });
 
+test("what the rows of a query cannot tell stands below them, as plain text", options, async () => {
+  const { page, close } = await open(`/dumps/${idOf("shop-prod-eu1.hprof")}/sql`);
+  const box = page.getByRole("textbox", { name: "Query", exact: true });
+  await box.fill("SELECT id FROM objects WHERE id = '<img src=x onerror=\"document.title=1\">\u202e'");
+  await page.keyboard.press("Control+Enter");
+  const note = page.locator(".sql-main .note");
+  await note.waitFor();
+  const text = await note.textContent();
+  assert.ok(text.startsWith("No object has the identifier '<img src=x onerror="), text);
+  assert.ok(!text.includes("\u202e"), text);
+  assert.equal(await note.locator("img").count(), 0);
+  const [above, below] = [await page.locator(".sql-main .grid").boundingBox(), await note.boundingBox()];
+  assert.ok(below.y >= above.y + above.height && below.y + below.height <= 900, JSON.stringify([above, below]));
+  await box.fill("SELECT name FROM classes");
+  await page.keyboard.press("Control+Enter");
+  await page.getByText("60 rows in 12 ms").waitFor();
+  assert.equal(await note.count(), 0);
+  await page.getByLabel("Language").selectOption("zh");
+  await page.goBack();
+  await page.getByText(/^没有对象的标识为 '<img/).waitFor();
+  await close();
+});
+
 test("suspects lead to the object, the tree, the map and the comparison", options, async () => {
   const { page, close } = await open(`/dumps/${idOf("shop-prod-eu1.hprof")}`);
   await page.getByRole("link", { name: "All suspects" }).click();

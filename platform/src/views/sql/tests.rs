@@ -58,6 +58,30 @@ fn rows_come_in_the_order_of_columns_up_to_the_limit() {
 }
 
 #[test]
+fn notes_of_the_command_come_with_the_rows() {
+    let head =
+        r#"cat >/dev/null; printf '{\n  "columns": ["id"],\n  "rows": [\n    ["0x1"]\n  ],\n'"#;
+    let tail =
+        |is_cut| format!(r#"printf '  "truncated": {is_cut},\n  "notes": ["no <b>","cut"]\n}}\n'"#);
+    for is_cut in [true, false] {
+        let answer = Script::new(&format!("{head}; {}", tail(is_cut))).ask(1, LONG);
+        let answer = answer.unwrap();
+        assert_eq!((answer.rows.len(), answer.truncated), (1, is_cut));
+        assert_eq!(answer.notes, ["no <b>", "cut"]);
+    }
+}
+
+#[test]
+fn a_query_that_fails_after_rows_says_why() {
+    let script = Script::new(&format!(
+        "{}; echo 'hprof-rs: integer overflow' >&2; exit 1",
+        r#"printf '{\n  "columns": ["a"],\n  "rows": [\n    [1]'"#
+    ));
+    let refused = ViewError::Invalid("integer overflow".to_owned());
+    assert_eq!(script.ask(10, LONG), Err(refused));
+}
+
+#[test]
 fn a_query_that_fails_says_why_without_the_place_of_the_dump() {
     let script = Script::new("echo 'hprof-rs: /secret/place/dump: no such table: x' >&2; exit 1");
     let refused = ViewError::Invalid("app.hprof: no such table: x".to_owned());

@@ -308,6 +308,8 @@ export interface QueryAnswer {
   columns: Column[];
   rows: Cell[][];
   truncated: boolean;
+  /** Sentences about what the rows cannot tell. */
+  notes: string[];
   millis: number;
 }
 

@@ -89,6 +89,7 @@ function Result({ dump, answer }: { dump: Dump; answer: QueryAnswer }) {
       </div>
       {answer.truncated && <Notes notes={[t.truncated]} />}
       {as === "chart" ? <Chart columns={columns} rows={rows} /> : <Grid model={model} label={t.query} sort={sort} onSort={setSort} actions={(row) => rowActions(dump.id, row)} onPick={pickRow} empty={texts.value.table.empty} />}
+      <Notes notes={answer.notes} />
     </>
   );
 }
