@@ -109,11 +109,25 @@ fn record_name(tag: u8) -> &'static str {
     }
 }
 
+/// A text in quotes. What a terminal would obey stays in it: whoever prints the line escapes that, once.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for c in text.chars() {
+        if matches!(c, '"' | '\\') {
+            quoted.push('\\');
+        }
+        quoted.push(c);
+    }
+    quoted.push('"');
+    quoted
+}
+
 fn record_text(record: &Record<'_>) -> String {
     match record {
         Record::Utf8 { id, .. } => {
             let text = record.text().unwrap_or_default();
-            format!("{id:x} {text:?}")
+            format!("{id:x} {}", quoted(&text))
         }
         Record::LoadClass {
             serial,

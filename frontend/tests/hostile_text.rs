@@ -566,3 +566,32 @@ fn no_cell_of_a_spreadsheet_is_a_formula() {
     );
     assert_eq!(stdout(&output), "number,text,formula\n-1,'-1,'=1+1\n");
 }
+
+#[test]
+fn a_name_is_escaped_once_whatever_formats_it_has_passed() {
+    let scene = Scene::new();
+    let name = "A\u{202e}b\u{e0041}c\\u001bd\\\\u202ee";
+    let text = format!(
+        "JAVA PROFILE 1.0.1, created Sun Jul 12 20:10:11 2026\n\nTRACE 300001:\n\tapp.{name}.run(A.java:3)\n\
+         CPU SAMPLES BEGIN (total = 10) Sun Jul 12 20:10:12 2026\n\
+         rank   self  accum   count trace method\n   1 100.00% 100.00%      10 300001 app.{name}.run\n\
+         CPU SAMPLES END\n"
+    );
+    fs::write(scene.path("a.txt"), text).expect("a profile");
+    let shown = r"app.A\u{202e}b\u{e0041}c\x1bd\u202ee";
+    let of = |arguments: &[&str]| stdout(&run(&mut scene.hprof_rs(arguments), ""));
+    for file in ["b.txt", "c.hprof"] {
+        run(&mut scene.hprof_rs(&["convert", "a.txt", "-o", file]), "");
+        let said = of(&["samples", file]);
+        assert!(said.contains(&format!("  {shown}.run\n")), "{file}: {said}");
+    }
+    let written = fs::read_to_string(scene.path("b.txt")).expect("text");
+    assert!(
+        !written.contains(['\u{202e}', '\u{e0041}', '\x1b']),
+        "{written}"
+    );
+    // Within quotes a backslash has another before it.
+    let records = of(&["records", "--only", "UTF8", "c.hprof"]);
+    let quoted = r#""app.A\u{202e}b\u{e0041}c\x1bd\\u202ee""#;
+    assert!(records.contains(quoted), "{records}");
+}

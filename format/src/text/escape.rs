@@ -86,10 +86,22 @@ fn first_escape(text: &str) -> Option<(char, usize)> {
             let digits = text
                 .get(2..6)
                 .filter(|hex| hex.bytes().all(|c| c.is_ascii_hexdigit()))?;
-            Some((char::from_u32(u32::from_str_radix(digits, 16).ok()?)?, 6))
+            let unit = u16::from_str_radix(digits, 16).ok()?;
+            match char::from_u32(unit.into()) {
+                Some(c) => Some((c, 6)),
+                None => Some((surrogates(unit, text.get(6..12)?)?, 12)),
+            }
         }
         _ => None,
     }
+}
+
+/// The character beyond U+FFFF that a first surrogate and the escape of a second one make.
+fn surrogates(first: u16, second: &str) -> Option<char> {
+    let digits = second.strip_prefix("\\u")?;
+    let digits = Some(digits).filter(|hex| hex.bytes().all(|c| c.is_ascii_hexdigit()))?;
+    let second = u16::from_str_radix(digits, 16).ok()?;
+    char::decode_utf16([first, second]).next()?.ok()
 }
 
 #[cfg(test)]
@@ -123,9 +135,22 @@ mod tests {
 
     #[test]
     fn a_backslash_without_an_escape_stays() {
-        for text in [r"C:\temp", r"\u12", r"\ud800", r"\u+123", "\\"] {
+        for text in [
+            r"C:\temp",
+            r"\u12",
+            r"\ud800",
+            r"\udc00\ud800",
+            r"\u+123",
+            "\\",
+        ] {
             assert_eq!(unescape(text), text);
         }
+    }
+
+    #[test]
+    fn a_character_beyond_the_first_plane_is_two_escapes() {
+        assert_eq!(unescape(r"a\udb40\udc41b\u202e"), "a\u{e0041}b\u{202e}");
+        assert_eq!(unescape(r"\ud800\u0041"), r"\ud800A");
     }
 
     proptest! {

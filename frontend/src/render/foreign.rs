@@ -154,6 +154,29 @@ pub fn page(text: &str) -> String {
     written
 }
 
+/// HPROF text, whose readers undo the escapes of Java (`\u202e`) and no others.
+pub fn hprof_text(text: &str) -> String {
+    let is_hostile = |c: char| is_hostile(c) && !matches!(c, '\n' | '\t');
+    if is_raw() || !text.contains(is_hostile) {
+        return text.to_owned();
+    }
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match is_hostile(c) {
+            true => push_java(&mut shown, c),
+            false => shown.push(c),
+        }
+    }
+    shown
+}
+
+/// Adds the escapes of Java and JSON for a character.
+fn push_java(to: &mut String, c: char) {
+    for unit in c.encode_utf16(&mut [0; 2]) {
+        to.push_str(&format!("\\u{unit:04x}"));
+    }
+}
+
 /// A cell or name as it is written in the end, for files of other programs.
 pub fn written(text: &str) -> String {
     page(&printable(text))
@@ -208,11 +231,7 @@ pub fn json(text: &str) -> String {
             // Text for a terminal that is in JSON as well.
             (true, Some(Mark::Escape)) => shown.push_str("\\\\"),
             (true, Some(_)) => {}
-            (true, None) => {
-                for unit in c.encode_utf16(&mut [0; 2]) {
-                    shown.push_str(&format!("\\u{unit:04x}"));
-                }
-            }
+            (true, None) => push_java(&mut shown, c),
         }
     }
     shown

@@ -55,7 +55,8 @@ impl To {
         let harmless = match self {
             Self::Html | Self::Svg => foreign::markup,
             Self::Json | Self::Speedscope | Self::Firefox => foreign::json,
-            Self::Collapsed | Self::Text => foreign::page,
+            Self::Collapsed => foreign::page,
+            Self::Text => foreign::hprof_text,
             // Its cells have been seen to.
             Self::Csv | Self::Pprof | Self::Jfr | Self::Binary => return file,
         };
