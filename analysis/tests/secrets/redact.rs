@@ -285,3 +285,51 @@ fn a_secret_that_lies_across_the_parts_of_a_long_array_is_found() {
         assert!(proof(&file, &copy, &policy).0.is_clean(), "{before}");
     }
 }
+
+#[test]
+fn a_value_in_a_long_table_is_a_secret_by_its_key() {
+    let detectors = detectors();
+    let policy = StripPolicy {
+        keeps_all: true,
+        detectors: Some(&detectors),
+        ..StripPolicy::default()
+    };
+    for (class, id_bytes) in [
+        ("java.util.IdentityHashMap", 8),
+        ("java.util.IdentityHashMap", 4),
+        ("java.util.ImmutableCollections$MapN", 8),
+    ] {
+        let mut made = Made::of("JAVA PROFILE 1.0.2", id_bytes);
+        let object = made.object();
+        let string = made.class("java.lang.String", object, &[("value", Ref(0))]);
+        let map = made.class(class, object, &[("table", Ref(0))]);
+        let array = made.class("[Ljava.lang.Object;", object, &[]);
+        // Of the first length the table is held in memory, of the others it is not.
+        for length in [64, 300_000, 600_000] {
+            let mut elements = vec![0; length];
+            for (at, number) in [(0, 1), (length / 2, 2), (length - 2, 3)] {
+                elements[at] = made.string(string, "password");
+                elements[at + 1] = made.string(string, &format!("hushhush{length}x{number}"));
+            }
+            elements[4] = made.string(string, "colour");
+            elements[5] = made.string(string, &format!("turquoise{length}"));
+            let table = made.array(array, &elements);
+            made.instance(map, &[("table", Ref(table))]);
+        }
+        let file = made.bytes();
+        let copy = crate::copy(&file, policy);
+        for length in [64, 300_000, 600_000] {
+            for number in 1..=3 {
+                let secret = format!("hushhush{length}x{number}");
+                assert!(place(&file, secret.as_bytes()).is_some(), "{secret}");
+                assert!(
+                    place(&copy, secret.as_bytes()).is_none(),
+                    "{secret} of {class}"
+                );
+            }
+            let kept = format!("turquoise{length}");
+            assert!(place(&copy, kept.as_bytes()).is_some(), "{kept}");
+        }
+        assert!(proof(&file, &copy, &policy).0.is_clean());
+    }
+}

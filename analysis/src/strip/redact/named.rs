@@ -4,12 +4,15 @@ use std::io::{self, Read};
 
 use hprof_format::binary::{SubRecord, Value};
 use hprof_format::ids::ObjectId;
+use hprof_format::reader::{Buffer, Event};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::detectors::is_secret_name;
 use super::text::narrowed;
 use crate::strip::StripError;
 use crate::strip::contents::{Kind, walk};
+use crate::strip::copy::number;
+use crate::strip::names::each_event;
 use crate::strip::shapes::{Field, Holder, Shapes, each_reference_holder};
 
 /// The longest name of a property that is looked at, in bytes.
@@ -54,7 +57,7 @@ pub(super) fn named_arrays<R: Read>(
     let mut found = references(open()?, shapes)?;
     let tables = std::mem::take(&mut found.tables);
     if !tables.is_empty() {
-        found.entries.extend(entries_in(open()?, shapes, &tables)?);
+        found.entries.extend(entries_in(open, shapes, &tables)?);
     }
     found.leads.sort_unstable();
     let leads = |object: u64| {
@@ -151,27 +154,67 @@ fn references(input: impl Read, shapes: &Shapes) -> Result<References, StripErro
 }
 
 /// Keys and values that are in `tables`.
-fn entries_in(
-    input: impl Read,
+fn entries_in<R: Read>(
+    open: &mut impl FnMut() -> io::Result<R>,
     shapes: &Shapes,
     tables: &FxHashSet<u64>,
 ) -> Result<Vec<(u64, u64)>, StripError> {
     let mut entries = Vec::new();
-    each_reference_holder(input, shapes, |holder| {
-        if let Holder::Other(SubRecord::ObjectArray {
-            array, elements, ..
-        }) = holder
-            && tables.contains(&array.get())
-        {
+    let mut long = Vec::new();
+    each_event(open()?, |event| match event {
+        Event::SubRecord {
+            sub_record: SubRecord::ObjectArray {
+                array, elements, ..
+            },
+            ..
+        } if tables.contains(&array.get()) => {
             let mut elements = elements.iter();
             while let (Some(key), Some(value)) = (elements.next(), elements.next()) {
-                if key != 0 && value != 0 {
-                    entries.push((key, value));
-                }
+                entries.push((key, value));
             }
         }
+        Event::LongSubRecord {
+            offset,
+            start: SubRecord::ObjectArray { array, .. },
+            bytes,
+        } if tables.contains(&array.get()) => long.push((*offset, *bytes)),
+        _ => {}
     })?;
+    if !long.is_empty() {
+        entries_of_long(open()?, shapes, &long, &mut entries)?;
+    }
+    entries.retain(|&(key, value)| key != 0 && value != 0);
     Ok(entries)
+}
+
+/// Adds the keys and values of tables that are too long to be held, each by its place in the file and the bytes of its
+/// elements, in the order of the file.
+fn entries_of_long(
+    input: impl Read,
+    shapes: &Shapes,
+    tables: &[(u64, u64)],
+    entries: &mut Vec<(u64, u64)>,
+) -> Result<(), StripError> {
+    let id = shapes.id_size.bytes();
+    // Tag, identifier, serial of a trace, length, class.
+    let head = (9 + 2 * id) as u64;
+    let mut input = Buffer::new(input);
+    for &(offset, bytes) in tables {
+        input.discard((offset + head).saturating_sub(input.offset()))?;
+        for _ in 0..bytes / (2 * id) as u64 {
+            if !input.fill(2 * id as u64)? {
+                return Ok(());
+            }
+            let (key, value) = input.unread()[..2 * id].split_at(id);
+            let (key, value) = (number(key), number(value));
+            // Most of a table is free.
+            if key != 0 && value != 0 {
+                entries.push((key, value));
+            }
+            input.skip(2 * id);
+        }
+    }
+    Ok(())
 }
 
 /// The fields of a class that matter.
