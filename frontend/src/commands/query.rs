@@ -166,17 +166,27 @@ impl<'s> Answer<'s> {
 
 fn write_csv(out: &mut Out, head: &[String], answer: &mut Answer<'_>) -> anyhow::Result<()> {
     let mut csv = csv::Writer::from_writer(out.data());
-    csv.write_record(head.iter().map(|name| sheet::text(name)))?;
+    let head = head.iter().map(|name| sheet::text(name));
+    csv.write_record(head).map_err(of_system)?;
     while let Some(row) = answer.next()? {
-        csv.write_record(row.iter().map(|cell| match cell {
+        let cells = row.iter().map(|cell| match cell {
             Cell::Null => String::new(),
             Cell::Integer(number) => number.to_string(),
             Cell::Real(number) => decimal(*number),
             Cell::Text(text) => sheet::text(text),
-        }))?;
+        });
+        csv.write_record(cells).map_err(of_system)?;
     }
     csv.flush()?;
     Ok(())
+}
+
+/// The error of the system in an error of the table, such as that of a pipe whose reader has seen enough.
+fn of_system(error: csv::Error) -> anyhow::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error.into(),
+        other => anyhow!("{other:?}"),
+    }
 }
 
 /// An object with the file, the columns, and the rows as objects or arrays; a row a line, so that

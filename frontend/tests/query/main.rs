@@ -13,6 +13,7 @@ mod support;
 
 use std::fs;
 use std::process::Output;
+use std::process::Stdio;
 
 use made::Made;
 use made::Put::{Int, Ref};
@@ -423,4 +424,30 @@ fn a_field_without_a_name_is_told_of_in_words() {
     assert_eq!(output.status.code(), Some(1));
     let said = stderr(&output);
     assert!(said.contains("the second argument of field"), "{said}");
+}
+
+#[test]
+fn comma_separated_values_end_quietly_where_nobody_reads_on() {
+    let sql = "SELECT a.id, b.id FROM objects a, objects b LIMIT 200000";
+    let scene = Scene::new();
+    let mut command = scene.hprof_rs(&["query", "--csv", &dump(), sql]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut first = [0; 10];
+    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut first).unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), &*stderr(&output)), (Some(0), ""));
+    let full = std::fs::File::create("/dev/full").unwrap();
+    let mut command = scene.hprof_rs(&["query", "--csv", &dump(), "SELECT id FROM objects"]);
+    let output = command
+        .stdout(full)
+        .stderr(Stdio::piped())
+        .output()
+        .unwrap();
+    let said = stderr(&output);
+    assert!(
+        said.starts_with("hprof-rs: cannot write to standard output"),
+        "{said}"
+    );
 }
