@@ -7,6 +7,50 @@ use crate::binary::{Record, SubRecord, tags};
 use crate::model::RootKind;
 use crate::reader::Event;
 
+/// The names of records that [`Listed`] gives, but for `UNKNOWN`.
+pub const RECORDS: [&str; 14] = [
+    "UTF8",
+    "LOAD_CLASS",
+    "UNLOAD_CLASS",
+    "FRAME",
+    "TRACE",
+    "ALLOC_SITES",
+    "HEAP_SUMMARY",
+    "START_THREAD",
+    "END_THREAD",
+    "HEAP_DUMP",
+    "CPU_SAMPLES",
+    "CONTROL_SETTINGS",
+    "HEAP_DUMP_SEGMENT",
+    "HEAP_DUMP_END",
+];
+
+/// The names of sub-records that [`Listed`] gives.
+pub const SUB_RECORDS: [&str; 22] = [
+    "ROOT_UNKNOWN",
+    "ROOT_JNI_GLOBAL",
+    "ROOT_JNI_LOCAL",
+    "ROOT_JAVA_FRAME",
+    "ROOT_NATIVE_STACK",
+    "ROOT_STICKY_CLASS",
+    "ROOT_THREAD_BLOCK",
+    "ROOT_MONITOR_USED",
+    "ROOT_THREAD_OBJ",
+    "ROOT_INTERNED_STRING",
+    "ROOT_FINALIZING",
+    "ROOT_DEBUGGER",
+    "ROOT_REFERENCE_CLEANUP",
+    "ROOT_VM_INTERNAL",
+    "ROOT_JNI_MONITOR",
+    "UNREACHABLE",
+    "HEAP_DUMP_INFO",
+    "CLASS_DUMP",
+    "INSTANCE_DUMP",
+    "OBJECT_ARRAY_DUMP",
+    "PRIMITIVE_ARRAY_DUMP",
+    "PRIMITIVE_ARRAY_NODATA",
+];
+
 /// A record or sub-record in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
@@ -16,7 +60,7 @@ pub struct Listed {
     pub tag: u8,
     /// The name of that tag, as in the manual.
     pub name: &'static str,
-    /// Its fields. Text of the file is quoted, its control characters are escaped.
+    /// Its fields. Text of the file is quoted, with its control characters as they are.
     pub fields: String,
     /// Whether it is a part of a heap dump.
     pub is_sub_record: bool,
@@ -299,5 +343,33 @@ fn sub_record_text(sub_record: &SubRecord<'_>, bytes: Option<u64>) -> String {
             "{array:x} {}[] trace={trace} length={length}",
             element.name()
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reader::StreamReader;
+
+    #[test]
+    fn all_names_are_among_those_that_are_listed() {
+        let of_tags = (0..=255).map(record_name).filter(|name| *name != "UNKNOWN");
+        assert!(of_tags.eq(RECORDS));
+        for file in ["hprof-32.bin", "cpu-samples-b.hprof"] {
+            let path = format!("{}/tests/data/{file}", env!("CARGO_MANIFEST_DIR"));
+            let bytes = std::fs::read(path).unwrap();
+            let mut reader = StreamReader::new(&*bytes).unwrap();
+            while let Some(event) = reader.next() {
+                let Ok(event) = event else {
+                    continue;
+                };
+                let listed = Listed::new(&event);
+                let names = match listed.is_sub_record {
+                    true => &SUB_RECORDS[..],
+                    false => &RECORDS,
+                };
+                assert!(names.contains(&listed.name), "{listed}");
+            }
+        }
     }
 }

@@ -262,3 +262,21 @@ fn lambdas_are_one_row_of_a_histogram_unless_classes_are_asked_for() {
     );
     assert!(rows(&["summary", "--top", "500", "h.txt"]).len() <= 1);
 }
+
+#[test]
+fn records_are_chosen_by_names_that_there_are() {
+    let scene = Scene::new();
+    let file = data("hprof-32.bin");
+    for (wrong, words) in [
+        ("FOO", "records are UTF8, LOAD_CLASS"),
+        ("0xzz", "a tag is 0x00 to 0xff"),
+    ] {
+        let (status, _, told) = tried(&scene, &["records", "--only", wrong, &file]);
+        assert_eq!(status, Some(2), "{told}");
+        assert!(told.contains(words), "{told}");
+    }
+    // The name of a part of a heap dump says that parts are wanted.
+    let only = ["records", "--only", "class_dump", "--top", "3", &file];
+    let (status, listed, _) = tried(&scene, &only);
+    assert_eq!((status, listed.matches("CLASS_DUMP").count()), (Some(0), 3));
+}

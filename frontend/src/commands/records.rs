@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use hprof_analysis::input::Input;
 use hprof_format::binary::Record;
-use hprof_format::listing::Listed;
+use hprof_format::listing::{Listed, RECORDS, SUB_RECORDS};
 use hprof_format::reader::{Event, Positioned, StreamError, StreamReader};
 
 use crate::open::PlainFileArgument;
@@ -28,9 +28,10 @@ pub struct Records {
     #[arg(long)]
     sub: bool,
 
-    /// Show only records of this name or tag: TRACE, UTF8, 0x05.
-    #[arg(long, value_name = "NAME|TAG")]
-    only: Option<String>,
+    /// Show only records of this name or tag: TRACE, UTF8, 0x05. The name of a sub-record, such as
+    /// CLASS_DUMP, shows those without --sub too.
+    #[arg(long, value_name = "NAME|TAG", value_parser = only)]
+    only: Option<Only>,
 
     /// Stop after N lines, 0 for all.
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -62,6 +63,16 @@ impl Records {
             reader.set_file_length(length);
         }
         let mut out = Out::new();
+        let is_of_sub_record = |only: &Only| {
+            matches!(
+                only,
+                Only::Name {
+                    is_sub_record: true,
+                    ..
+                }
+            )
+        };
+        let shows_sub = self.sub || self.only.as_ref().is_some_and(is_of_sub_record);
         let mut shown = 0;
         let mut is_damaged = false;
         while let Some(event) = reader.next() {
@@ -73,7 +84,7 @@ impl Records {
                 })) if self.file.strict => {
                     bail!("at byte {offset}: a record of unknown kind (tag {tag:#04x})")
                 }
-                Ok(Event::SubRecord { .. } | Event::LongSubRecord { .. }) if !self.sub => continue,
+                Ok(Event::SubRecord { .. } | Event::LongSubRecord { .. }) if !shows_sub => continue,
                 Ok(event) => Listed::new(&event),
                 Err(StreamError::Damage(damage)) => {
                     is_damaged = true;
@@ -104,15 +115,38 @@ impl Records {
     }
 
     fn wants(&self, line: &Listed) -> bool {
-        let Some(only) = &self.only else { return true };
-        let tag = only
-            .strip_prefix("0x")
-            .map(|hex| u8::from_str_radix(hex, 16));
-        match tag {
-            Some(tag) => tag == Ok(line.tag),
-            None => line.name.eq_ignore_ascii_case(only),
+        match &self.only {
+            None => true,
+            Some(Only::Tag(tag)) => *tag == line.tag,
+            Some(Only::Name { name, .. }) => name.eq_ignore_ascii_case(line.name),
         }
     }
+}
+
+/// The records that are wanted.
+#[derive(Debug, Clone)]
+enum Only {
+    Tag(u8),
+    Name { name: String, is_sub_record: bool },
+}
+
+fn only(text: &str) -> Result<Only, String> {
+    if let Some(digits) = text.strip_prefix("0x") {
+        let tag = u8::from_str_radix(digits, 16);
+        return tag
+            .map(Only::Tag)
+            .map_err(|_| "a tag is 0x00 to 0xff".to_owned());
+    }
+    let is_in = |names: &[&str]| names.iter().any(|name| name.eq_ignore_ascii_case(text));
+    let is_sub_record = is_in(&SUB_RECORDS);
+    if !is_sub_record && !is_in(&RECORDS) && !is_in(&["UNKNOWN"]) {
+        let (records, parts) = (RECORDS.join(", "), SUB_RECORDS.join(", "));
+        return Err(format!("records are {records}; their parts {parts}"));
+    }
+    Ok(Only::Name {
+        name: text.to_owned(),
+        is_sub_record,
+    })
 }
 
 fn as_json(line: &Listed) -> serde_json::Value {
