@@ -35,7 +35,10 @@ mod thread_dumps;
 mod what_it_is;
 mod written;
 
+use std::error::Error;
 use std::io;
+use std::net::AddrParseError;
+use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -107,14 +110,35 @@ fn suggest(error: &mut clap::Error) {
 
 /// Help, or what is wrong with the command line, which may hold names of others too.
 fn refuse(error: &clap::Error) -> ExitCode {
-    let text = error.to_string();
-    if error.use_stderr() && foreign::page(&text) != text {
+    let mut text = error.to_string();
+    if let Some((parser, plain)) = in_plain_words(error) {
+        text = text.replacen(&format!(": {parser}"), &format!(": {plain}"), 1);
+        tell!("{}", text.trim_end());
+    } else if error.use_stderr() && foreign::page(&text) != text {
         tell!("{}", text.trim_end());
     } else {
         // There is nowhere to say that this failed.
         let _ = error.print();
     }
     u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+/// What a parser of the standard library says of a value, and words for people.
+fn in_plain_words(error: &clap::Error) -> Option<(String, &'static str)> {
+    let source = error.source()?;
+    let plain = if let Some(error) = source.downcast_ref::<ParseIntError>() {
+        match error.kind() {
+            IntErrorKind::PosOverflow => "the number is too large",
+            _ => "give a whole number such as 10",
+        }
+    } else if source.is::<ParseFloatError>() {
+        "give a number such as 0.5"
+    } else if source.is::<AddrParseError>() {
+        "give an address and a port, such as 127.0.0.1:8080"
+    } else {
+        return None;
+    };
+    Some((source.to_string(), plain))
 }
 
 /// True for an error of a disk that is full and not said to be that of a file: one of the system, without words of ours.

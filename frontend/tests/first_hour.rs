@@ -264,6 +264,37 @@ fn lambdas_are_one_row_of_a_histogram_unless_classes_are_asked_for() {
 }
 
 #[test]
+fn a_value_that_is_no_number_is_told_in_plain_words() {
+    let scene = Scene::new();
+    let file = data("hprof-32.bin");
+    for (arguments, words) in [
+        (
+            &["top", "--top", "x"][..],
+            "'x' for '--top <N>': give a whole number such as 10",
+        ),
+        (&["top", "--top=-1"], "give a whole number such as 10"),
+        (
+            &["top", "--top", "99999999999999999999"],
+            "the number is too large",
+        ),
+        (&["report", "--fail-above", "much", "--top", "x"], "error: "),
+        (
+            &["serve", "--listen", "here"],
+            "give an address and a port, such as 127.0.0.1:8080",
+        ),
+    ] {
+        let arguments = [arguments, &[&*file]].concat();
+        let (status, _, told) = tried(&scene, &arguments);
+        assert_eq!(status, Some(2), "{arguments:?}: {told}");
+        assert!(told.contains(words), "{arguments:?}: {told}");
+        assert!(
+            !told.contains("invalid digit") && !told.contains("syntax"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
 fn records_are_chosen_by_names_that_there_are() {
     let scene = Scene::new();
     let file = data("hprof-32.bin");
@@ -279,4 +310,45 @@ fn records_are_chosen_by_names_that_there_are() {
     let only = ["records", "--only", "class_dump", "--top", "3", &file];
     let (status, listed, _) = tried(&scene, &only);
     assert_eq!((status, listed.matches("CLASS_DUMP").count()), (Some(0), 3));
+}
+
+#[test]
+fn what_gives_nothing_says_so() {
+    let scene = Scene::new();
+    let (heap, profile) = (data("hprof-32.bin"), data("cpu-samples-b.hprof"));
+    for (arguments, status, words) in [
+        (
+            &["growth", &heap, &heap][..],
+            0,
+            "No class keeps more memory alive at the end than at the start.\n",
+        ),
+        (
+            &["ps", "no program has this in it"],
+            0,
+            "No JVM found whose program or arguments contain no program has this in it.\n",
+        ),
+        (
+            &["diff", "-", "-"],
+            2,
+            "hprof-rs: standard input can be one of the two files only\n",
+        ),
+        (
+            &["strip", "nothing.hprof", "-o", "copy.hprof"],
+            1,
+            "hprof-rs: cannot read nothing.hprof: No such file or directory (os error 2)\n",
+        ),
+        (
+            &["android", &heap],
+            0,
+            "is no dump of Android, by what it holds\n",
+        ),
+        (&["leaks", &profile], 1, "holds no binary heap dump"),
+    ] {
+        let (found, said, told) = tried(&scene, arguments);
+        assert_eq!(found, Some(status), "{arguments:?}: {told}");
+        let said = said + &told;
+        assert!(said.contains(words), "{arguments:?}: {said}");
+    }
+    let (_, _, told) = tried(&scene, &["strip", "nothing.hprof", "-o", "copy.hprof"]);
+    assert!(told.starts_with("hprof-rs: cannot read"), "{told}");
 }

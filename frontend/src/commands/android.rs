@@ -10,6 +10,7 @@ use hprof_analysis::snapshot::Snapshot;
 use serde_json::json;
 
 use crate::left_out::kept_alive;
+use crate::render::out::tell;
 use crate::render::screen::{Style, bytes, count, plural, print, print_json, printable};
 use crate::render::table;
 use crate::snapshot::{self, HeapArguments};
@@ -54,6 +55,12 @@ impl Android {
                 })).collect::<Vec<_>>(),
                 "bitmaps": images,
             }));
+        }
+        if !snapshot.contents().is_android() {
+            tell!(
+                "hprof-rs: {} is no dump of Android, by what it holds",
+                snapshot.name
+            );
         }
         let style = Style::of_stdout();
         let (own, library): (Vec<&Trace>, Vec<&Trace>) = traces

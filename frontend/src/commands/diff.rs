@@ -130,6 +130,9 @@ impl Diff {
     }
 
     fn compare(&self) -> anyhow::Result<Comparison> {
+        if [&self.before, &self.after].map(|file| file.as_path()) == [Path::new("-"); 2] {
+            bail!("standard input can be one of the two files only");
+        }
         let mapping = |file: Option<&PathBuf>| {
             let mapping = file.cloned();
             MappingArgument { mapping }.read()

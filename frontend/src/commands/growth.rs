@@ -183,7 +183,10 @@ impl Growth {
                 ]
             })
             .collect();
-        let mut text = columns(Style::of_stdout(), head, &lines) + &more(left_out);
+        let mut text = match lines.is_empty() {
+            true => "No class keeps more memory alive at the end than at the start.\n".to_owned(),
+            false => columns(Style::of_stdout(), head, &lines) + &more(left_out),
+        };
         let live: Vec<String> = live.iter().map(|&live| bytes(live)).collect();
         text.push_str(&format!("Live: {}\n", live.join(" \u{2192} ")));
         if !held.is_empty() {

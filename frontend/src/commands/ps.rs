@@ -55,6 +55,12 @@ impl Ps {
         if self.json {
             return print_json(&found.iter().map(as_json).collect::<Vec<_>>());
         }
+        if let Some(filter) = self.filter.as_ref().filter(|_| found.is_empty()) {
+            let filter = printable(filter);
+            return print(&format!(
+                "No JVM found whose program or arguments contain {filter}.\n"
+            ));
+        }
         if found.is_empty() {
             return print("No JVM found. Those of other users need root to be told as such.\n");
         }

@@ -189,7 +189,12 @@ impl Strip {
                 io::copy(&mut input.into_reader(), &mut unpacked).context("cannot unpack")?;
                 Some(unpacked)
             }
-            false => None,
+            false => {
+                // Its errors name the file, and those of the plan do not.
+                let opened = Input::open(&self.file).map_err(anyhow::Error::from);
+                opened.map_err(|error| what_it_is::explained(&self.file, error))?;
+                None
+            }
         };
         let read = || -> anyhow::Result<_> {
             let input = match &unpacked {
