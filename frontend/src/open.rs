@@ -2,6 +2,7 @@
 
 use crate::left_out;
 use crate::render::out::{self, tell};
+use crate::render::screen::plural;
 use crate::render::steps::{self, Step};
 use crate::what_it_is;
 use std::path::{Path, PathBuf};
@@ -313,8 +314,8 @@ pub fn select_dump_number(opened: &Opened, wanted: &DumpArgument) -> anyhow::Res
     let index = usize::try_from(number)?.saturating_sub(1);
     anyhow::ensure!(
         index < dumps.len(),
-        "{name} holds {} heap dumps, not {number}",
-        dumps.len()
+        "{name} holds {}, not {number}",
+        plural(dumps.len() as u64, "heap dump", "heap dumps")
     );
     Ok(index)
 }

@@ -343,6 +343,26 @@ fn what_gives_nothing_says_so() {
             "is no dump of Android, by what it holds\n",
         ),
         (&["leaks", &profile], 1, "holds no binary heap dump"),
+        (
+            &["leaks", "--dump", "5", &heap],
+            1,
+            "holds 1 heap dump, not 5\n",
+        ),
+        (
+            &["histogram", "--dump", "5", &heap],
+            1,
+            "holds 1 heap dump, not 5\n",
+        ),
+        (
+            &["top", "--top", "0", &heap],
+            1,
+            "hprof-rs: --top 0: give the number of arrays to show\n",
+        ),
+        (
+            &["strip", &heap, "-o", "nowhere/copy.hprof"],
+            1,
+            "hprof-rs: cannot write nowhere/copy.hprof: there is no folder nowhere",
+        ),
     ] {
         let (found, said, told) = tried(&scene, arguments);
         assert_eq!(found, Some(status), "{arguments:?}: {told}");

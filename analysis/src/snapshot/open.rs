@@ -426,7 +426,8 @@ pub(crate) fn select_dump(
     match wanted {
         Some(dump) if dump < count => Ok(dump),
         Some(dump) => Err(SnapshotError::NoDump(format!(
-            "{name} holds {count} heap dumps, not {}",
+            "{name} holds {count} heap dump{}, not {}",
+            if count == 1 { "" } else { "s" },
             dump + 1
         ))),
         None => Ok(count - 1),

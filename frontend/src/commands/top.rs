@@ -44,6 +44,7 @@ const PREVIEW: usize = 48;
 
 impl Top {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        anyhow::ensure!(self.top > 0, "--top 0: give the number of arrays to show");
         let opened = self.file.open(true, self.top)?;
         open::warn_of_damage(&opened);
         let dump = open::select_dump(&opened, &self.dump)?;

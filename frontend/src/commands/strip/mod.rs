@@ -3,6 +3,7 @@
 mod found;
 mod prove;
 
+use std::cell::Cell;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -212,7 +213,9 @@ impl Strip {
         let plan = StripPlan::of(open, policy)
             .with_context(|| name.clone())
             .map_err(|error| what_it_is::explained(&self.file, error))?;
+        let is_opened = Cell::new(false);
         let stripped = convert::write_whole_with(&self.output, |file| {
+            is_opened.set(true);
             let file = BufWriter::with_capacity(1 << 20, file);
             let is_gzip = self.output.extension().is_some_and(|it| it == "gz");
             if is_gzip {
@@ -233,7 +236,7 @@ impl Strip {
                 };
                 cause.is_some_and(|it| it.raw_os_error().is_some())
             };
-            match error.chain().any(is_refused) {
+            match !is_opened.get() || error.chain().any(is_refused) {
                 true => error.context(format!("cannot write {}", self.output.display())),
                 false => error.context(name.clone()),
             }
