@@ -102,7 +102,7 @@ fn a_histogram_adds_up() {
     assert!(!filtered.contains("java.lang.String"), "{filtered}");
     let other = read(&["histogram", "--dump", "7", &data("hprof-32.bin")]);
     assert_eq!(other.status.code(), Some(1));
-    assert!(stderr(&other).contains("holds 1 heap dumps, not 7"));
+    assert!(stderr(&other).contains("holds 1 heap dump, not 7"));
 }
 
 #[test]
