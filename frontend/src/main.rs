@@ -123,7 +123,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
     u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-/// What a parser of the standard library says of a value, and words for people.
+/// The message of a parser of the standard library, and a plain message to print instead.
 fn in_plain_words(error: &clap::Error) -> Option<(String, &'static str)> {
     let source = error.source()?;
     let plain = if let Some(error) = source.downcast_ref::<ParseIntError>() {

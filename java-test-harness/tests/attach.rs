@@ -41,6 +41,14 @@ fn attach_copy(running: &Running, library: &Path, options: &str) -> String {
     }
 }
 
+/// A second copy of the agent, in a folder that goes when it is dropped.
+fn copy_of_agent(name: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join(name);
+    std::fs::copy(agent_library(), &copy).unwrap();
+    (folder, copy)
+}
+
 fn start(jdk: &'static Jdk) -> Running {
     let running = Run::new(jdk)
         .jvm_arg("-XX:+UnlockDiagnosticVMOptions")
@@ -311,9 +319,7 @@ fn handles_sigprof(running: &Running) -> bool {
 fn a_refused_start_leaves_the_process_as_it_was() {
     each_jdk(|jdk| {
         // Allocation events go to one agent only, which this copy of the agent is.
-        let other = tempfile::tempdir().unwrap();
-        let copy = other.path().join("libother.so");
-        std::fs::copy(agent_library(), &copy).unwrap();
+        let (_folder, copy) = copy_of_agent("libother.so");
         let options = "heap=sites,heapinterval=512k,control=n,file=other.txt";
         let running = Run::new(jdk)
             .jvm_arg(format!("-agentpath:{}={options}", copy.display()))
@@ -411,9 +417,7 @@ fn contention_is_recorded_from_a_late_start_to_the_detaching() {
 #[test]
 fn a_jvm_that_had_another_copy_of_the_agent_is_recorded() {
     each_jdk(|jdk| {
-        let other = tempfile::tempdir().unwrap();
-        let copy = other.path().join("libhprof_old.so");
-        std::fs::copy(agent_library(), &copy).unwrap();
+        let (_folder, copy) = copy_of_agent("libhprof_old.so");
         let running = Run::new(jdk).class("TwoAtALock").start();
         running.wait_for_line("running");
         let detach = || {

@@ -30,7 +30,7 @@ pub(super) struct HookNames {
 }
 
 /// The names, in the order in which copies take them.
-pub(super) const HOOK_NAMES: [HookNames; 8] = [
+pub(super) static HOOK_NAMES: [HookNames; 8] = [
     names(c"java/lang/HprofLocks", c"java/lang/HprofLocks$Started"),
     names(c"java/lang/HprofLock1", c"java/lang/HprofLock1$Started"),
     names(c"java/lang/HprofLock2", c"java/lang/HprofLock2$Started"),
@@ -105,7 +105,7 @@ pub(super) fn define_free(jni: &Jni) -> Result<(&'static HookNames, LocalRef<'_,
             Err(error) => refused = error.into(),
         }
         if jni.find_class(names.class).is_err() {
-            // Not the name is what the VM refuses.
+            // The name is free: the VM refuses the class itself.
             break;
         }
     }

@@ -7,6 +7,7 @@
 pub mod clock;
 pub mod copies;
 pub mod holes;
+pub mod maps;
 pub mod native_thread;
 pub mod random;
 pub mod signals;

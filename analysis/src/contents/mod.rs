@@ -201,7 +201,7 @@ impl Contents {
             || self.others != hprof_foreign::Others::default()
     }
 
-    /// What a binary file holds instead of data, in words after "it holds"; `None` if it has any.
+    /// Describes a file without data, in words that follow "it holds". `None` if the file has data.
     pub fn instead_of_data(&self) -> Option<&'static str> {
         if self.has_data() {
             return None;

@@ -5,7 +5,7 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 
-use super::wrong;
+use super::wrong_parameters;
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -18,7 +18,7 @@ impl<T: DeserializeOwned + Send> FromRequestParts<AppState> for InPath<T> {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let found = Path::from_request_parts(parts, state).await;
-        let Path(value) = found.map_err(|error| wrong::path(&error))?;
+        let Path(value) = found.map_err(|error| wrong_parameters::path(&error))?;
         Ok(Self(value))
     }
 }
@@ -32,7 +32,7 @@ impl<T: DeserializeOwned> FromRequestParts<AppState> for InQuery<T> {
 
     async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Problem> {
         let found = Query::try_from_uri(&parts.uri);
-        let Query(value) = found.map_err(|error| wrong::query(&parts.uri, &error))?;
+        let Query(value) = found.map_err(|error| wrong_parameters::query(&parts.uri, &error))?;
         Ok(Self(value))
     }
 }

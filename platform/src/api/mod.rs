@@ -14,7 +14,7 @@ mod page;
 mod server;
 mod uploads;
 mod views;
-mod wrong;
+mod wrong_parameters;
 
 pub use guard::Peer;
 

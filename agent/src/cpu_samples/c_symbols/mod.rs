@@ -1,13 +1,12 @@
 //! The names of native code and the rules for its callers, for `cstack=y`, looked up by the profile thread.
 //!
 //! ```text
-//! address ─► mapping of a file (maps) ─► function of its symbol table (elf) ─► [native] name
+//! address ─► mapping of a file (os::maps) ─► function of its symbol table (elf) ─► [native] name
 //! mappings ─► files (elf) ─► rules of their functions (eh_frame) ─► map of all code (tables) ─► signal handlers
 //! ```
 
 mod eh_frame;
 mod elf;
-mod maps;
 mod tables;
 
 use std::collections::{HashMap, HashSet};
@@ -16,9 +15,9 @@ use std::time::{Duration, Instant};
 use cpp_demangle::{DemangleOptions, Symbol};
 
 use crate::names::{FrameId, Names};
+use crate::os::maps::{Mapping, mappings};
 use crate::vm::callers::CodeMap;
 use elf::Functions;
-use maps::{Mapping, mappings};
 use tables::CodeTables;
 
 /// The beginning of the names of frames of native code.

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 use super::elf::Unwinding;
-use super::maps::Mapping;
+use crate::os::maps::Mapping;
 use crate::report;
 use crate::vm::callers::{CodeMap, MappedCode};
 
@@ -117,8 +117,8 @@ fn image(mapping: &Mapping) -> io::Result<Vec<u8>> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::maps::mappings;
     use super::*;
+    use crate::os::maps::mappings;
     use crate::vm::callers::{FrameAddress, Rule};
 
     fn all(tables: &mut CodeTables, mappings: &[Mapping]) -> CodeMap {

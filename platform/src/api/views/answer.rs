@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use utoipa::IntoParams;
 
-use crate::api::wrong;
+use crate::api::wrong_parameters;
 use crate::catalogue::DumpKind;
 use crate::ids::DumpId;
 use crate::problem::Problem;
@@ -30,7 +30,7 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Params<T> {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let found = Query::<T>::try_from_uri(&parts.uri);
-        let found = found.map_err(|rejection| wrong::query(&parts.uri, &rejection))?;
+        let found = found.map_err(|rejection| wrong_parameters::query(&parts.uri, &rejection))?;
         Ok(Self(found.0))
     }
 }

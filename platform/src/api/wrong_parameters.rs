@@ -10,7 +10,7 @@ use crate::problem::Problem;
 /// Characters of a value that are repeated.
 const MAX_VALUE: usize = 100;
 
-/// What is wrong with the parameters after the question mark.
+/// Describes an error in the parameters after the question mark.
 pub fn query(uri: &Uri, rejection: &QueryRejection) -> Problem {
     let said = rejection.body_text();
     let said = said.rsplit_once("query string: ").map_or(&*said, |it| it.1);
@@ -26,7 +26,7 @@ pub fn query(uri: &Uri, rejection: &QueryRejection) -> Problem {
     })
 }
 
-/// What is wrong with the parameters in the path, which then leads to nothing.
+/// Describes an error in the parameters of the path. No resource has such a path.
 pub fn path(rejection: &PathRejection) -> Problem {
     let PathRejection::FailedToDeserializePathParams(failed) = rejection else {
         return Problem::not_found(rejection.body_text());

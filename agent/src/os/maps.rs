@@ -5,17 +5,17 @@ use std::ops::Range;
 
 /// A mapping with code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Mapping {
+pub struct Mapping {
     start: usize,
     end: usize,
     /// Of its first byte in the file.
     offset: u64,
     /// The path of the file; `[vdso]` and the like in brackets.
-    pub(super) path: String,
+    pub path: String,
 }
 
 /// The mappings with code of this moment that have a name, in the order of their addresses.
-pub(super) fn mappings() -> Vec<Mapping> {
+pub fn mappings() -> Vec<Mapping> {
     let text = fs::read("/proc/self/maps").unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     text.lines().filter_map(Mapping::parse).collect()
@@ -23,7 +23,7 @@ pub(super) fn mappings() -> Vec<Mapping> {
 
 impl Mapping {
     /// A line such as `7f00-7f80 r-xp 00001000 08:01 42   /lib/libc.so.6`.
-    fn parse(line: &str) -> Option<Self> {
+    pub(super) fn parse(line: &str) -> Option<Self> {
         let mut rest = line;
         let mut field = || {
             let (field, after) = rest.trim_start().split_once(' ')?;
@@ -44,26 +44,26 @@ impl Mapping {
     }
 
     /// The mapping of an address, in a list in order.
-    pub(super) fn of(mappings: &[Self], address: usize) -> Option<&Self> {
+    pub fn of(mappings: &[Self], address: usize) -> Option<&Self> {
         let after = mappings.partition_point(|mapping| mapping.start <= address);
         let mapping = mappings.get(after.checked_sub(1)?)?;
         (address < mapping.end).then_some(mapping)
     }
 
     /// Its addresses.
-    pub(super) fn range(&self) -> Range<usize> {
+    pub fn range(&self) -> Range<usize> {
         self.start..self.end
     }
 
     /// The place in the file of an address of the mapping.
-    pub(super) fn offset_of(&self, address: usize) -> u64 {
+    pub fn offset_of(&self, address: usize) -> u64 {
         let offset = address.saturating_sub(self.start);
         self.offset
             .saturating_add(u64::try_from(offset).unwrap_or(u64::MAX))
     }
 
     /// The last part of the path.
-    pub(super) fn file_name(&self) -> &str {
+    pub fn file_name(&self) -> &str {
         let path = self.path.strip_suffix(" (deleted)").unwrap_or(&self.path);
         path.rsplit('/').next().unwrap_or(path)
     }
