@@ -483,6 +483,7 @@ fn allocations_are_recorded_again_and_again() {
         record(&format!("{sites}=64k,format=b,file=binary.hprof"), 300);
         record(&format!("{sites}=0,file=exact.txt"), 300);
         record(&format!("{sites}=64k,monitor=y,file=two.txt"), 300);
+        record(&format!("{sites}=0,file=exact-again.txt"), 300);
         std::fs::write(running.path("end"), "").unwrap();
         let outcome = running.finish().expect_status(0);
         let made = |file: &str| -> u64 {
@@ -492,6 +493,14 @@ fn allocations_are_recorded_again_and_again() {
             rows.map(|row| row.allocated_objects).sum()
         };
         let [one, exact, two] = ["one.txt", "exact.txt", "two.txt"].map(made);
+        for file in ["exact.txt", "exact-again.txt"] {
+            let without = outcome.text_profile(file).counter("without_event");
+            // The second run finds the first one's jump.
+            assert!(
+                without > 1000 || cfg!(not(target_arch = "x86_64")),
+                "{file}: {without}"
+            );
+        }
         // About 8,000 objects a millisecond, for a fifth of the time in later runs: none has what those before it had.
         assert!(
             one > 100_000 && exact > 1000 && two > 1000,

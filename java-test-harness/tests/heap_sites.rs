@@ -97,6 +97,87 @@ fn every_way_to_allocate_is_counted() {
     });
 }
 
+/// Most objects are counted without an event of the VM, as the class word and the length in the object say. These lie in other
+/// places with each of these options.
+#[test]
+fn objects_of_known_sites_are_counted_without_an_event() {
+    each_jdk(|jdk| {
+        let mut layouts = vec![
+            vec!["-XX:+UseParallelGC"],
+            vec!["-XX:-UseCompressedOops"],
+            vec!["-XX:ObjectAlignmentInBytes=16"],
+            vec!["-Xint"],
+            vec!["-XX:TieredStopAtLevel=1"],
+            vec!["-XX:-UseTLAB"],
+        ];
+        if jdk.feature() < 25 {
+            layouts.push(vec!["-XX:-UseCompressedClassPointers"]);
+        } else {
+            layouts.push(vec!["-XX:+UseCompactObjectHeaders"]);
+        }
+        // JDK 11 samples nothing without buffers.
+        layouts.retain(|options| jdk.feature() >= 17 || options != &["-XX:-UseTLAB"]);
+        for layout in layouts {
+            let run = |options: &str| {
+                let run = Run::new(jdk).jvm_args(&layout).class("Allocations");
+                run.agent(&format!("heap=sites,cutoff=0,depth=12{options}"))
+                    .run()
+                    .expect_status(0)
+            };
+            let (known, events) = (run(""), run(",shortcut=n"));
+            assert_sites(&known, &known.profile());
+            assert_sites(&events, &events.profile());
+            let without = |outcome: &Outcome| outcome.profile().counter("without_event");
+            assert_eq!(without(&events), 0);
+            if cfg!(target_arch = "x86_64") {
+                let all = known.profile().counter("allocation_events");
+                assert!(without(&known) * 2 > all, "{layout:?}: {}", without(&known));
+            }
+            // Sizes too: of arrays by their lengths. The VM itself makes strings anywhere.
+            let arrays =
+                ["primitiveArrays", "matrices", "big"].map(|it| format!("Allocations.{it}"));
+            let sizes = |outcome: &Outcome| {
+                let profile = outcome.profile();
+                let mut sizes = BTreeMap::new();
+                for row in &profile.sites().rows {
+                    let methods = profile.traces[&row.trace].methods();
+                    let is_array = arrays
+                        .iter()
+                        .any(|it| methods.first() == Some(&it.as_str()));
+                    let is_programs = row.class.starts_with("Allocations$")
+                        && !row.class.contains("$$Lambda")
+                        && methods.iter().any(|it| it.starts_with("Allocations."));
+                    if is_programs || is_array && row.class != "byte[]" {
+                        let key = (row.class.clone(), methods.join("<"));
+                        let size: &mut (u64, u64) = sizes.entry(key).or_default();
+                        size.0 += row.allocated_objects;
+                        size.1 += row.allocated_bytes;
+                    }
+                }
+                sizes
+            };
+            let sizes = (sizes(&known), sizes(&events));
+            assert!(sizes.0.len() > 15, "{}", sizes.0.len());
+            assert_eq!(sizes.0, sizes.1, "{layout:?}");
+        }
+    });
+}
+
+/// A class that comes after one that was unloaded may have its place in the VM's memory: its objects the same class word, and its
+/// methods, while they are interpreted, the same address.
+#[test]
+fn objects_of_unloaded_classes_do_not_become_others() {
+    each_jdk(|jdk| {
+        let outcome = Run::new(jdk)
+            .jvm_args(["-XX:+UseSerialGC", "-Xint"])
+            .agent("heap=sites,cutoff=0,depth=4")
+            .class("ReusedClasses")
+            .run()
+            .expect_status(0);
+        assert_sites(&outcome, &outcome.profile());
+    });
+}
+
 #[test]
 fn every_depth_works() {
     each_jdk(|jdk| {

@@ -90,6 +90,7 @@ pub struct Raw {
     pub engine: Engine,
     /// Bytes; at most `i32::MAX`.
     pub heap_interval: u32,
+    pub shortcut: bool,
     pub live: Live,
     /// `filter=`.
     pub filter: Option<String>,
@@ -153,6 +154,7 @@ impl Default for Raw {
             gc_okay: false,
             engine: Engine::Auto,
             heap_interval: 0,
+            shortcut: true,
             live: Live::Exact,
             filter: None,
             states: true,

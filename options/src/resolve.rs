@@ -91,6 +91,7 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         has_depth: raw.has_depth,
         interval: Duration::from_millis(u64::try_from(raw.interval).unwrap_or_default().max(1)),
         heap_interval: raw.heap_interval,
+        shortcut: raw.shortcut,
         live: raw.live,
         cutoff,
         locks: raw.locks,

@@ -199,6 +199,8 @@ pub struct Settings {
     /// Mean distance in bytes between two recorded allocations of a thread; 0
     /// records all.
     pub heap_interval: u32,
+    /// Objects of known sites are counted without an event of the VM.
+    pub shortcut: bool,
     /// How live objects are known.
     pub live: Live,
     /// Which locks are looked at.

@@ -598,6 +598,18 @@ pub static TABLE: &[OptionSpec] = &[
         kind: Kind::Bytes(|raw| &mut raw.heap_interval),
     },
     OptionSpec {
+        name: "shortcut",
+        value: "y|n",
+        default: "y",
+        summary: "known sites need no event",
+        details: "`heap=sites` with every allocation: lead one function of the JVM, by a jump at its \
+                  start, to the agent, which counts objects of known sites there; `n` changes no \
+                  code of the JVM and lets each object be an event of the JVM, which takes twice the \
+                  time or more",
+        section: Section::New,
+        kind: Kind::Switch(|raw| &mut raw.shortcut),
+    },
+    OptionSpec {
         name: "live",
         value: "exact|estimate",
         default: "exact",

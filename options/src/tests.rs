@@ -91,6 +91,7 @@ fn defaults() {
         c_stack: false,
         vm_threads: false,
         heap_interval: 0,
+        shortcut: true,
         clock: Clock::Sampled,
         include: Patterns::default(),
         exclude: Patterns::default(),
@@ -105,7 +106,7 @@ fn defaults() {
 fn written_values_arrive() {
     let text = "cpu=samples,depth=8,interval=1,cutoff=0,lineno=n,thread=y,doe=n,msa=y,force=n,\
                 verbose=n,dumplevel=1,primfields=n,primarrays=n,logflags=4,debugflags=1,coredump=y,\
-                errorexit=y,pause=y,debug=y,netwait=5,lost=detach,exitcmd=y,control=n,signal=VTALRM,engine=safepoint,heapinterval=512k,\
+                errorexit=y,pause=y,debug=y,netwait=5,lost=detach,exitcmd=y,control=n,signal=VTALRM,engine=safepoint,heapinterval=512k,shortcut=n,\
                 live=estimate,lockthreshold=250,clock=exact,include=com.example:*Servlet,exclude=java,filter=http-*:main,states=n,cstack=y,vmthreads=y,format=b,file=f";
     let modes = Modes {
         cpu_samples: true,
@@ -150,6 +151,7 @@ fn written_values_arrive() {
         c_stack: true,
         vm_threads: true,
         heap_interval: 524_288,
+        shortcut: false,
         clock: Clock::Exact,
         include: Patterns::parse("com.example:*Servlet").unwrap(),
         exclude: Patterns::parse("java").unwrap(),

@@ -22,15 +22,26 @@ pub(super) enum Blob {
     Method {
         /// No other code of this VM's life has the same.
         compile_id: u32,
+        /// Where the VM has that.
+        id_at: usize,
         /// Bytes of its frame, the return address included.
         frame_bytes: usize,
         /// The VM wants to be rid of the code, whose frames may be due for deoptimization: the return
-        /// address then says nothing. The caller's is this many bytes above the stack pointer.
+        /// address then says nothing.
+        is_old: bool,
+        /// The caller's address is this many bytes above the stack pointer then.
         original_pc: Option<usize>,
     },
     /// Something that the VM has made once, for instance the way from compiled code
     /// to one of its own functions.
-    Stub { frame_bytes: usize },
+    Stub {
+        /// The low half of the address of its name.
+        name: u32,
+        /// Where the VM has that.
+        name_at: usize,
+        /// Bytes of its frame.
+        frame_bytes: usize,
+    },
 }
 
 /// The heaps of the code cache.
@@ -221,21 +232,22 @@ impl CodeBlobs {
             if frame_bytes == 0 {
                 return None;
             }
-            if !self.names.is_method(word(blob + self.layout.name))? {
-                return Some(Blob::Stub { frame_bytes });
+            let (name, name_at) = (word(blob + self.layout.name), blob + self.layout.name);
+            if !self.names.is_method(name)? {
+                return Some(Blob::Stub {
+                    name: name as u32,
+                    name_at,
+                    frame_bytes,
+                });
             }
             let state = ((blob + self.layout.state) as *const u8).read_volatile();
-            let original_pc = match state {
-                METHOD_IN_USE => None,
-                _ => {
-                    let offset = *((blob + self.layout.original_pc) as *const i32);
-                    Some(usize::try_from(offset).ok()?)
-                }
-            };
+            let original_pc = *((blob + self.layout.original_pc) as *const i32);
             Some(Blob::Method {
                 compile_id: *((blob + self.layout.compile_id) as *const u32),
+                id_at: blob + self.layout.compile_id,
                 frame_bytes,
-                original_pc,
+                is_old: state != METHOD_IN_USE,
+                original_pc: usize::try_from(original_pc).ok(),
             })
         }
     }
@@ -371,18 +383,25 @@ mod tests {
         for offset in [0, 40, SEGMENT, 3 * SEGMENT - 1] {
             let expected = Blob::Method {
                 compile_id: 77,
+                id_at: low + LAYOUT.block_header + LAYOUT.compile_id,
                 frame_bytes: 6 * size_of::<usize>(),
-                original_pc: None,
+                is_old: false,
+                original_pc: Some(0),
             };
             assert_eq!(blobs.find(low + offset), Some(expected), "{offset}");
         }
         let outdated = Blob::Method {
             compile_id: 78,
+            id_at: low + 5 * SEGMENT + LAYOUT.block_header + LAYOUT.compile_id,
             frame_bytes: 6 * size_of::<usize>(),
+            is_old: true,
             original_pc: Some(24),
         };
         assert_eq!(blobs.find(low + 5 * SEGMENT + 30), Some(outdated));
+        let stub_at = low + 3 * SEGMENT + LAYOUT.block_header + LAYOUT.name;
         let stub = Blob::Stub {
+            name: heap.memory[3 * SEGMENT / 8 + 2] as u32,
+            name_at: stub_at,
             frame_bytes: 10 * size_of::<usize>(),
         };
         assert_eq!(blobs.find(low + 5 * SEGMENT - 1), Some(stub));

@@ -9,6 +9,7 @@
 mod calls;
 mod classes;
 mod code_blobs;
+mod code_places;
 mod env;
 mod error;
 #[cfg(test)]
@@ -32,6 +33,7 @@ mod object_sizes;
 mod redefine;
 mod refs;
 mod releases;
+mod sample_hook;
 mod stack_key;
 mod stacks;
 mod structs;
@@ -45,6 +47,7 @@ mod walk_frozen;
 mod walk_layout;
 
 pub use classes::LineEntry;
+pub use code_places::CodePlaces;
 pub use env::{Capabilities, Jvmti, keep_environment};
 pub use error::{JvmtiError, Result};
 pub use fields::{InstanceFields, Value};
@@ -66,6 +69,7 @@ pub use object_sizes::{ArrayLayout, measure_arrays, measure_classes};
 pub use redefine::NativeMethod;
 pub use refs::{Class, GlobalRef, KeptWeakRef, LocalRef, Object, Ref, WeakRef};
 pub use releases::{BoolFlag, Field, Release, TextFlag, Type, VmThreadKind, WordFlag};
+pub use sample_hook::{Decide, NewObject, SYMBOLS as SAMPLE_HOOK_SYMBOLS, SampleHook};
 pub use stack_key::StackKeys;
 pub use stacks::StackFrame;
 pub use structs::VmStructs;

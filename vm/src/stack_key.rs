@@ -7,21 +7,34 @@
 //! bytecode. This is what the VM's own walk does (`frame_x86.inline.hpp`), without
 //! making names of it.
 //!
+//! An interpreted frame has the address of its method, which another method may get once classes were unloaded. So
+//! unloading is counted ([`StackKeys::watch_unloading`]), and keys with such frames are new ones after it. The VM tells
+//! of it some milliseconds late, on its service thread; a method that gets the memory before is taken for the
+//! unloaded one until then. Compiled code has a number that no other code gets.
+//!
 //! Wherever a frame is not of the kinds known here (for instance of a virtual thread
 //! whose callers are still in the heap) there is no number, and the caller takes the
 //! stack.
 
 use std::ops::Range;
+use std::os::raw::c_char;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use hprof_native_headers as raw;
+use jni_sys::JNIEnv;
 
 use super::code_blobs::{Blob, CodeBlobs};
+use super::code_places::{CodePlaces, Place};
 use super::releases::layout::{Constant, Field, interpreted};
-use super::{JavaThreads, Jni, Jvmti, VmLibrary, VmStructs};
+use super::{JavaThreads, Jni, Jvmti, Release, Result, StackWalker, VmLibrary, VmStructs};
 use crate::hash::mix;
 
 /// Makes keys of stacks.
 pub struct StackKeys {
     threads: JavaThreads,
     blobs: CodeBlobs,
+    /// Tells how many frames are inlined, where it knows this VM.
+    walker: Option<StackWalker>,
     interpreter: Range<usize>,
     /// Where native code returns to that has called a Java method.
     call_stub_return: usize,
@@ -51,6 +64,20 @@ struct Frame {
 }
 
 const WORD: usize = size_of::<usize>();
+
+/// HotSpot's event of a class that was unloaded (`jvmtiExtensions.cpp`).
+const CLASS_UNLOAD: &str = "com.sun.hotspot.events.ClassUnload";
+
+/// How many classes were unloaded, as far as is known.
+static UNLOADED: AtomicU64 = AtomicU64::new(0);
+
+unsafe extern "C" fn class_unload(
+    _env: *mut raw::jvmtiEnv,
+    _jni: *mut JNIEnv,
+    _name: *const c_char,
+) {
+    UNLOADED.fetch_add(1, Ordering::Relaxed);
+}
 
 /// The part of the current thread's stack that may be read.
 #[derive(Clone, Copy)]
@@ -85,6 +112,7 @@ impl StackKeys {
         Some(Self {
             threads: JavaThreads::learn(structs, jvmti, jni)?,
             blobs: CodeBlobs::learn(structs)?,
+            walker: StackWalker::learn(structs, Release::of(jvmti)),
             interpreter: interpreter(structs)?,
             call_stub_return: {
                 let stub = structs.address(Field::CallStubReturn)?;
@@ -102,10 +130,33 @@ impl StackKeys {
         })
     }
 
+    /// Lets `jvmti` tell of classes that are unloaded. Without that, an interpreted method may be taken for one that was
+    /// unloaded before.
+    ///
+    /// # Errors
+    /// The VM's error.
+    pub fn watch_unloading(jvmti: &Jvmti) -> Result<()> {
+        // SAFETY: the VM calls an extension event's callback with the parameters it declares; this one declares JNIEnv and a name.
+        let callback = unsafe {
+            std::mem::transmute::<
+                unsafe extern "C" fn(*mut raw::jvmtiEnv, *mut JNIEnv, *const c_char),
+                raw::jvmtiExtensionEvent,
+            >(class_unload)
+        };
+        jvmti.set_extension_event(CLASS_UNLOAD, callback)
+    }
+
     /// A hash of what the `frames` innermost frames of the current thread are, and possibly of
-    /// more: equal keys imply equal top N frames. Begins with the hash `start`.
+    /// more: equal keys imply equal top N frames. Begins with the hash `start`. With `places`, which are the thread's, it is faster
+    /// and has fewer frames that are not needed.
     #[inline]
-    pub fn key(&self, jni: &Jni, frames: usize, start: u64) -> Option<u64> {
+    pub fn key(
+        &self,
+        jni: &Jni,
+        places: Option<&CodePlaces>,
+        frames: usize,
+        start: u64,
+    ) -> Option<u64> {
         let (thread, end) = self.threads.own_stack(jni)?;
         // SAFETY: the anchor of the current thread, in the VM's thread.
         let mut frame = unsafe { self.last_frame(thread + self.thread_anchor) };
@@ -124,7 +175,8 @@ impl StackKeys {
         while seen < frames {
             let caller = if self.interpreter.contains(&frame.pc) {
                 let word = |index| stack.read(frame.fp, index);
-                hash = mix(hash, word(interpreted::METHOD)? as u64);
+                let method = word(interpreted::METHOD)? as u64;
+                hash = mix(hash, method ^ UNLOADED.load(Ordering::Relaxed) << 48);
                 hash = mix(hash, word(interpreted::BYTECODE)? as u64);
                 seen += 1;
                 Frame {
@@ -140,23 +192,13 @@ impl StackKeys {
                     None => return Some(mix(hash, 0)),
                 }
             } else {
-                let (bytes, id) = match self.blobs.find(frame.pc)? {
-                    Blob::Method {
-                        compile_id,
-                        frame_bytes,
-                        original_pc,
-                    } => {
-                        if let Some(offset) = original_pc {
-                            let at = frame.sp.checked_add(offset)?;
-                            hash = mix(hash, stack.read(at, 0)? as u64);
-                        }
-                        seen += 1;
-                        (frame_bytes, compile_id)
-                    }
-                    Blob::Stub { frame_bytes } => (frame_bytes, 0),
+                let place = match places.and_then(|places| places.find(frame.pc)) {
+                    Some(place) => place,
+                    None => self.place(places, stack, frame, &mut hash)?,
                 };
-                hash = mix(mix(hash, u64::from(id)), frame.pc as u64);
-                let sp = frame.sp.checked_add(bytes)?;
+                seen += place.frames as usize;
+                hash = mix(mix(hash, u64::from(place.id)), frame.pc as u64);
+                let sp = frame.sp.checked_add(place.frame_bytes as usize)?;
                 Frame {
                     sp,
                     fp: stack.read(sp, -2)?,
@@ -170,6 +212,58 @@ impl StackKeys {
             frame = caller;
         }
         Some(hash)
+    }
+
+    /// Finds the code of a frame that is not known yet, and adds what else makes the frame what it is to `hash`.
+    #[cold]
+    fn place(
+        &self,
+        places: Option<&CodePlaces>,
+        stack: Stack,
+        frame: Frame,
+        hash: &mut u64,
+    ) -> Option<Place> {
+        let mut place = Place {
+            pc: frame.pc,
+            ..Place::default()
+        };
+        match self.blobs.find(frame.pc)? {
+            Blob::Method {
+                compile_id,
+                id_at,
+                frame_bytes,
+                is_old,
+                original_pc,
+            } => {
+                (place.id, place.id_at) = (compile_id, id_at);
+                place.frame_bytes = u32::try_from(frame_bytes).ok()?;
+                place.frames = 1;
+                let frames = match (is_old, &self.walker, places) {
+                    (true, ..) => None,
+                    (false, Some(walker), Some(_)) => walker.frames_at(frame.pc),
+                    (false, ..) => Some(1),
+                };
+                let Some(frames) = frames else {
+                    // A single frame can be due too, of code that is not old (`Runtime1::counter_overflow`).
+                    let at = frame.sp.checked_add(original_pc?)?;
+                    *hash = mix(*hash, stack.read(at, 0)? as u64);
+                    return Some(place);
+                };
+                place.frames = u32::try_from(frames).ok()?;
+            }
+            Blob::Stub {
+                name,
+                name_at,
+                frame_bytes,
+            } => {
+                (place.id, place.id_at) = (name, name_at);
+                place.frame_bytes = u32::try_from(frame_bytes).ok()?;
+            }
+        }
+        if let Some(places) = places {
+            places.add(place);
+        }
+        Some(place)
     }
 
     /// # Safety

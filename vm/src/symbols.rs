@@ -10,6 +10,10 @@ use super::Jvmti;
 #[derive(Clone, Copy)]
 pub struct VmLibrary {
     handle: *mut c_void,
+    /// Where it is loaded.
+    base: usize,
+    /// A place in its code.
+    code: usize,
 }
 
 // SAFETY: a dlopen handle may be used by every thread, and is never closed.
@@ -46,10 +50,34 @@ impl VmLibrary {
             return None;
         }
         // SAFETY: dladdr succeeded, so the structure is filled in.
-        let path = unsafe { info.assume_init() }.dli_fname;
+        let info = unsafe { info.assume_init() };
         // SAFETY: dladdr returned a valid path; RTLD_NOLOAD only looks it up.
-        let handle = unsafe { libc::dlopen(path, libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
-        (!handle.is_null()).then_some(Self { handle })
+        let handle = unsafe { libc::dlopen(info.dli_fname, libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
+        (!handle.is_null()).then_some(Self {
+            handle,
+            base: info.dli_fbase as usize,
+            code: address as usize,
+        })
+    }
+
+    /// An address in its code.
+    pub fn code(self) -> usize {
+        self.code
+    }
+
+    /// The address that its addresses count from.
+    pub fn base(self) -> usize {
+        self.base
+    }
+
+    /// Whether an address lies in it.
+    pub fn has(self, address: usize) -> bool {
+        let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
+        // SAFETY: `info` is writable; dladdr accepts any address, and has filled it in if it returns another value than 0.
+        unsafe {
+            libc::dladdr(address as *const c_void, info.as_mut_ptr()) != 0
+                && info.assume_init().dli_fbase as usize == self.base
+        }
     }
 
     /// The address of a symbol, never null.

@@ -69,6 +69,28 @@ impl StackWalker {
         Ok(self.walker.knows_frozen())
     }
 
+    /// How many frames a return address on the current thread's stack stands for, if it lies in a compiled method with
+    /// a record of it.
+    pub(super) fn frames_at(&self, pc: usize) -> Option<usize> {
+        let heaps = self.heaps();
+        let memory = LiveMemory {
+            stack: 0..0,
+            anchor: 0,
+            heaps: &heaps,
+            pages: [const { Cell::new(0) }; PAGES],
+        };
+        self.walker.frames_at(&memory, &heaps, pc)
+    }
+
+    /// The bounds of this moment.
+    fn heaps(&self) -> Heaps {
+        let mut heaps = Heaps::default();
+        for (now, heap) in heaps.heaps.iter_mut().zip(&self.heaps) {
+            *now = heap.now();
+        }
+        heaps
+    }
+
     /// Hands the Java frames of the current thread to `receive`, innermost first, until that returns false. Safe
     /// in a signal handler, except that it may change `errno`.
     ///
@@ -92,10 +114,7 @@ impl StackWalker {
             true => registers.sp.saturating_sub(RED_ZONE)..thread.stack_end,
             false => 0..0,
         };
-        let mut heaps = Heaps::default();
-        for (now, heap) in heaps.heaps.iter_mut().zip(&self.heaps) {
-            *now = heap.now();
-        }
+        let heaps = self.heaps();
         let memory = LiveMemory {
             stack,
             anchor,

@@ -34,7 +34,8 @@ pub(crate) fn frames<M: Memory>(
     mut found: impl FnMut(usize, i32) -> bool,
 ) -> Option<()> {
     let immutable = immutable(memory, layout, blob)?;
-    let mut scope = usize::try_from(record(memory, layout, blob, immutable, pc)?).ok()?;
+    let (_, scope) = record(memory, layout, blob, immutable, pc)?;
+    let mut scope = usize::try_from(scope).ok()?;
     if scope == 0 {
         return None;
     }
@@ -66,14 +67,34 @@ pub(crate) fn frames<M: Memory>(
     None
 }
 
-/// The scope of the first record at `pc` or after it.
+/// How many frames the return address `pc` stands for. `None` without a record of its own.
+pub(crate) fn count<M: Memory>(
+    memory: &M,
+    layout: &NmethodLayout,
+    blob: &Blob,
+    pc: usize,
+) -> Option<usize> {
+    let immutable = immutable(memory, layout, blob)?;
+    let (end, _) = record(memory, layout, blob, immutable, pc)?;
+    if blob.code.checked_add(usize::try_from(end).ok()?)? != pc {
+        return None;
+    }
+    let mut count = 0usize;
+    frames(memory, layout, blob, pc, |_, _| {
+        count = count.saturating_add(1);
+        true
+    })?;
+    Some(count)
+}
+
+/// The end and the scope of the first record at `pc` or after it.
 fn record<M: Memory>(
     memory: &M,
     layout: &NmethodLayout,
     blob: &Blob,
     immutable: usize,
     pc: usize,
-) -> Option<i32> {
+) -> Option<(i32, i32)> {
     let offset = |field| usize::try_from(memory.int(blob.address, field)?).ok();
     let first = immutable.checked_add(offset(layout.scopes_pcs)?)?;
     let end = immutable.checked_add(offset(layout.scopes_pcs_end)?)?;
@@ -97,7 +118,11 @@ fn record<M: Memory>(
     if low.checked_add(1)? >= count {
         return None;
     }
-    memory.int(at(low)?, desc.scope)
+    let record = at(low)?;
+    Some((
+        memory.int(record, desc.pc)?,
+        memory.int(record, desc.scope)?,
+    ))
 }
 
 fn immutable<M: Memory>(memory: &M, layout: &NmethodLayout, blob: &Blob) -> Option<usize> {

@@ -4,18 +4,23 @@
 //! site may then have several entries. Two stacks of the same key would be taken for
 //! one; with a million stacks the chance of that is 3 in 10^8.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use jni_sys::jobject;
 
 use super::sites::{Count, SiteId};
-use crate::vm::KeptWeakRef;
+use crate::vm::{KeptWeakRef, handle_word};
 
 /// The cache. Its owner counts through shared references while others read.
 pub(super) struct Cache {
+    /// The high half of each entry's key, so that most of a search is in one line of the processor's cache.
+    tags: Box<[u32]>,
     entries: Box<[Entry]>,
     evicted: usize,
 }
 
-/// A site in the cache.
+/// A site in the cache, in one line of the processor's.
+#[repr(align(64))]
 pub(super) struct Entry {
     key: u64,
     /// Weak reference to the mirror of the class; 0 in an empty entry.
@@ -23,6 +28,9 @@ pub(super) struct Entry {
     site: SiteId,
     /// Objects of the site that were counted before it came in.
     before: u32,
+    /// The class as its objects have it, and the [shape](super::shortcut) of these; 0 while not known.
+    class_word: AtomicU64,
+    shape: AtomicU32,
     objects: AtomicU64,
     bytes: AtomicU64,
 }
@@ -41,6 +49,8 @@ impl Entry {
             mirror: 0,
             site: SiteId(0),
             before: 0,
+            class_word: AtomicU64::new(0),
+            shape: AtomicU32::new(0),
             objects: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
         }
@@ -50,6 +60,26 @@ impl Entry {
     #[inline]
     pub(super) fn site(&self) -> SiteId {
         self.site
+    }
+
+    /// Whether the words are not known.
+    #[inline]
+    pub(super) fn is_new(&self) -> bool {
+        self.class_word.load(Ordering::Relaxed) == 0
+    }
+
+    /// Objects of the site have their class as this word, and this shape. Only the owner of the cache calls this.
+    pub(super) fn learn(&self, class_word: u64, shape: u32) {
+        self.shape.store(shape, Ordering::Relaxed);
+        self.class_word.store(class_word, Ordering::Relaxed);
+    }
+
+    /// The shape of the site's objects, unless the class was unloaded.
+    #[inline]
+    pub(super) fn shape(&self) -> Option<u32> {
+        // SAFETY: the number of a reference that is never deleted: the class word is found in entries with one only.
+        let is_loaded = self.mirror != 0 && unsafe { handle_word(self.mirror as jobject) } != 0;
+        is_loaded.then(|| self.shape.load(Ordering::Relaxed))
     }
 
     /// How many objects of the site were counted, as far as this thread knows.
@@ -81,6 +111,7 @@ impl Entry {
 impl Cache {
     pub(super) fn new() -> Self {
         Self {
+            tags: vec![0; FIRST_ENTRIES].into(),
             entries: empty(FIRST_ENTRIES),
             evicted: 0,
         }
@@ -89,6 +120,7 @@ impl Cache {
     /// A cache that nobody uses any more.
     pub(super) fn none() -> Self {
         Self {
+            tags: Box::default(),
             entries: Box::default(),
             evicted: 0,
         }
@@ -101,11 +133,18 @@ impl Cache {
         key: u64,
         mut is_mirror: impl FnMut(KeptWeakRef) -> bool,
     ) -> Option<&Entry> {
-        self.set(key).iter().find(|entry| {
+        self.with_key(key).find(|entry| {
             // SAFETY: 0, or the number of a reference.
             let mirror = || unsafe { KeptWeakRef::from_word(entry.mirror) };
-            entry.key == key && mirror().is_some_and(&mut is_mirror)
+            mirror().is_some_and(&mut is_mirror)
         })
+    }
+
+    /// The entry of a stack and a class, by the word that objects have for it.
+    #[inline]
+    pub(super) fn find_word(&self, key: u64, class_word: u64) -> Option<&Entry> {
+        self.with_key(key)
+            .find(|entry| entry.class_word.load(Ordering::Relaxed) == class_word)
     }
 
     /// Puts a site in, in an empty entry or that of the site counted least, whose
@@ -124,7 +163,7 @@ impl Cache {
         let start = start_of(key, self.entries.len());
         let set = self.entries.get_mut(start..start + WAYS)?;
         let is_known = |entry: &Entry| entry.key == key && entry.mirror == mirror.as_word();
-        let entry = set.iter_mut().min_by_key(|entry| {
+        let (place, entry) = set.iter_mut().enumerate().min_by_key(|(_, entry)| {
             (
                 !is_known(entry),
                 entry.mirror != 0,
@@ -135,11 +174,16 @@ impl Cache {
             self.evicted += 1;
             flush(entry.site, entry.count());
         }
+        if let Some(known) = self.tags.get_mut(start + place) {
+            *known = tag(key);
+        }
         *entry = Entry {
             key,
             mirror: mirror.as_word(),
             site,
             before: u32::try_from(before).unwrap_or(u32::MAX),
+            class_word: AtomicU64::new(0),
+            shape: AtomicU32::new(0),
             objects: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
         };
@@ -156,28 +200,49 @@ impl Cache {
 
     /// How many bytes the cache takes.
     pub(super) fn bytes(&self) -> usize {
-        size_of_val(&*self.entries)
+        size_of_val(&*self.entries) + size_of_val(&*self.tags)
     }
 
     fn grow(&mut self, flush: &mut dyn FnMut(SiteId, Count)) {
         let larger = empty(2 * self.entries.len());
+        self.tags = vec![0; larger.len()].into();
         let old = std::mem::replace(&mut self.entries, larger);
         self.evicted = 0;
         for entry in old.into_iter().filter(|entry| entry.mirror != 0) {
             let start = start_of(entry.key, self.entries.len());
-            let set = self.entries.get_mut(start..start + WAYS);
-            match set.and_then(|set| set.iter_mut().find(|place| place.mirror == 0)) {
-                Some(place) => *place = entry,
+            let set = self
+                .entries
+                .get_mut(start..start + WAYS)
+                .unwrap_or_default();
+            let tags = self.tags.get_mut(start..start + WAYS).unwrap_or_default();
+            let mut places = set.iter_mut().zip(tags);
+            match places.find(|(place, _)| place.mirror == 0) {
+                Some((place, known)) => (*known, *place) = (tag(entry.key), entry),
                 None => flush(entry.site, entry.count()),
             }
         }
     }
 
+    /// The entries of a key.
     #[inline]
-    fn set(&self, key: u64) -> &[Entry] {
+    fn with_key(&self, key: u64) -> impl Iterator<Item = &Entry> {
         let start = start_of(key, self.entries.len());
-        self.entries.get(start..start + WAYS).unwrap_or_default()
+        let tags = self.tags.get(start..start + WAYS).unwrap_or_default();
+        let set = self.entries.get(start..start + WAYS).unwrap_or_default();
+        let places = tags
+            .iter()
+            .zip(set)
+            .filter(move |&(&known, _)| known == tag(key));
+        places
+            .map(|(_, entry)| entry)
+            .filter(move |entry| entry.key == key)
     }
+}
+
+/// The part of a key that tells apart those of one place.
+#[inline]
+fn tag(key: u64) -> u32 {
+    (key >> 32) as u32
 }
 
 /// `entries` is a power of two.
@@ -250,6 +315,6 @@ mod tests {
             cache.insert(key, mirror(8), SiteId(site), 0, &mut |_, _| ());
         }
         assert_eq!(cache.entries.len(), MAX_ENTRIES);
-        assert_eq!(cache.bytes(), MAX_ENTRIES * size_of::<Entry>());
+        assert_eq!(cache.bytes(), MAX_ENTRIES * (size_of::<Entry>() + 4));
     }
 }

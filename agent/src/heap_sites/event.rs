@@ -12,7 +12,7 @@ use super::sites::{Count, SiteId};
 use super::threads::{ThreadMode, ThreadState};
 use crate::hash::mix;
 use crate::options::Live;
-use crate::vm::{Class, Jni, JvmtiError, Ref, StackFrame};
+use crate::vm::{Class, Jni, JvmtiError, Ref, StackFrame, WeakRef};
 
 /// The callbacks of the mode's own environment.
 pub(super) fn table() -> raw::jvmtiEventCallbacks {
@@ -77,10 +77,16 @@ unsafe extern "C" fn garbage_collection_finish(_env: *mut raw::jvmtiEnv) {
 
 /// A new object, by references of the event.
 #[derive(Clone, Copy)]
-struct Allocation<'a> {
+pub(super) struct Allocation<'a> {
     object: Ref<'a>,
-    class: Ref<'a, Class>,
-    size: u64,
+    pub(super) class: Ref<'a, Class>,
+    pub(super) size: u64,
+}
+
+/// Whether the stack of the next object is walked and compared, after as many of its site.
+#[inline]
+pub(super) fn is_checked(seen: u64) -> bool {
+    seen.is_multiple_of(CHECKED)
 }
 
 /// The key of a stack that the VM gave.
@@ -95,6 +101,7 @@ impl HeapSites {
         let Some(thread) = self.threads.current() else {
             return;
         };
+        thread.jni.set(jni.as_raw());
         // What the agent itself allocates is not the program's.
         if thread.inside.replace(true) {
             return;
@@ -117,9 +124,10 @@ impl HeapSites {
             thread.cache().find(key, same)
         };
         let stack_keys = self.stack_keys.get();
-        let key = stack_keys.and_then(|keys| keys.key(jni, depth, u64::from(serial)));
+        let key = stack_keys
+            .and_then(|keys| keys.key(jni, Some(&thread.places), depth, u64::from(serial)));
         let entry = match key.and_then(find) {
-            Some(entry) if !entry.seen().is_multiple_of(CHECKED) => Some(entry),
+            Some(entry) if !is_checked(entry.seen()) => Some(entry),
             known => {
                 let mut buffer = thread.buffer.take();
                 buffer.resize(depth, StackFrame::NONE);
@@ -142,7 +150,9 @@ impl HeapSites {
         if let Some(entry) = entry {
             let seen = entry.seen();
             entry.add(count);
-            self.follow(jni, thread, allocation, count, entry.site(), seen);
+            self.learn_words(jni, thread, allocation, entry);
+            let weak = || jni.new_weak(allocation.object).ok();
+            self.follow(thread, count, allocation.size, entry.site(), seen, weak);
         }
     }
 
@@ -216,21 +226,22 @@ impl HeapSites {
         });
         if entry.is_none() {
             self.sites.add(site, count);
-            self.follow(jni, thread, allocation, count, site, seen);
+            let weak = || jni.new_weak(allocation.object).ok();
+            self.follow(thread, count, allocation.size, site, seen, weak);
         }
         entry
     }
 
-    /// Follows the object, or by chance does not.
+    /// Follows an object of `size` bytes, to which `weak` makes a reference, or by chance does not.
     #[inline]
-    fn follow(
+    pub(super) fn follow(
         &self,
-        jni: &Jni,
         thread: &ThreadState,
-        allocation: Allocation<'_>,
         count: Count,
+        size: u64,
         site: SiteId,
         seen: u64,
+        weak: impl FnOnce() -> Option<WeakRef>,
     ) {
         let mut shift = self.shift.load(Ordering::Relaxed);
         // With sampling, a recorded object counts as many.
@@ -244,7 +255,7 @@ impl HeapSites {
             self.segments.count_dropped();
             return;
         }
-        let Ok(weak) = jni.new_weak(allocation.object) else {
+        let Some(weak) = weak() else {
             self.unrecorded.references.fetch_add(1, Ordering::Relaxed);
             return;
         };
@@ -252,7 +263,7 @@ impl HeapSites {
             weak,
             site,
             shift,
-            size: allocation.size,
+            size,
         });
     }
 
@@ -268,6 +279,14 @@ impl HeapSites {
             thread.replace_segment(|segment| self.hand_over(segment));
         }
         may_go
+    }
+
+    /// As [`Self::serial`], if no call of the VM is needed to tell.
+    #[inline]
+    pub(super) fn known_serial(&self, thread: &ThreadState) -> Option<u32> {
+        let is_known =
+            !self.per_thread || thread.virtual_serial.get() != 0 || thread.serial.get() != 0;
+        is_known.then(|| self.serial(thread))
     }
 
     /// The serial that the thread's stacks are kept under, 0 for all threads together.

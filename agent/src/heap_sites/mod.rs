@@ -24,7 +24,9 @@ mod profile;
 mod queue;
 mod recorder;
 mod run;
+mod shortcut;
 mod sites;
+mod spare;
 mod stacks;
 mod starts;
 mod sweep;
@@ -50,13 +52,15 @@ use crate::names::HiddenNames;
 use crate::options::{Live, Settings};
 use crate::report;
 use crate::vm::{
-    Capabilities, Class, FastCompare, Jni, Jvmti, KeptWeakRef, Ref, Release, Result, StackKeys,
-    StillInside, VmLibrary, VmStructs,
+    Capabilities, Class, FastCompare, Jni, Jvmti, KeptWeakRef, Ref, Release, Result, SampleHook,
+    StackKeys, StillInside, VmLibrary, VmStructs,
 };
 use dump_watch::Watch;
 use live::{LivenessCheck, Segment};
 use queue::SegmentQueue;
+use shortcut::Shortcut;
 use sites::SiteTable;
+use spare::Spare;
 use stacks::StackTable;
 use tables::Tables;
 use threads::Threads;
@@ -102,6 +106,11 @@ pub struct HeapSites {
     /// stop the program for as long as a walk through its heap takes.
     is_late: bool,
     started: AtomicBool,
+    /// Whether known sites may do without the event.
+    hook: std::result::Result<SampleHook, &'static str>,
+    shortcut: OnceLock<Shortcut>,
+    /// References that are used again, where that can be done.
+    spare: Option<&'static Spare>,
     unrecorded: Unrecorded,
 }
 
@@ -149,10 +158,18 @@ impl HeapSites {
         }
         jvmti.set_callbacks(&event::table())?;
         jvmti.set_heap_sampling_interval(settings.heap_interval)?;
-        let structs = VmLibrary::of(&jvmti).and_then(VmStructs::of);
+        let library = VmLibrary::of(&jvmti);
+        let structs = library.and_then(VmStructs::of);
+        let hook = match (settings.heap_interval, settings.shortcut) {
+            // SAFETY: this environment has the capability, and has not enabled the event.
+            (0, true) => unsafe { shortcut::hook(&jvmti, library) },
+            (0, false) => Err("shortcut=n"),
+            _ => Err("objects are sampled"),
+        };
         let release = Release::of(&jvmti);
         let needs_help = settings.heap_interval == 0 && release.needs_priming();
         let tables = Tables::take();
+        let moves_in_pauses = !structs.is_some_and(VmStructs::moves_objects_concurrently);
         let sites = Self {
             jvmti,
             depth: AtomicUsize::new(settings.depth as usize),
@@ -181,10 +198,13 @@ impl HeapSites {
             collections: AtomicUsize::new(0),
             begun: AtomicUsize::new(0),
             watch: Mutex::new(None),
-            moves_in_pauses: !structs.is_some_and(VmStructs::moves_objects_concurrently),
+            moves_in_pauses,
             serial_of_current,
             is_late,
             started: AtomicBool::new(false),
+            hook,
+            shortcut: OnceLock::new(),
+            spare: (hook.is_ok() && moves_in_pauses).then_some(&tables.spare),
             unrecorded: Unrecorded::default(),
         };
         let sites: &'static Self = Box::leak(Box::new(sites));
@@ -234,6 +254,15 @@ impl HeapSites {
         {
             let _ = self.stack_keys.set(keys);
         }
+        if self.stack_keys.get().is_some() {
+            // A VM without this event, which is none that is known, unloads classes unnoticed.
+            let _ = StackKeys::watch_unloading(&self.jvmti);
+        }
+        if let (Ok(hook), Some(structs)) = (self.hook, self.structs)
+            && let Some(shortcut) = Shortcut::learn(hook, structs, &self.jvmti, jni)
+        {
+            let _ = self.shortcut.set(shortcut);
+        }
         if !self.is_late
             && let Err(error) = self.book_existing(jni)
         {
@@ -281,6 +310,7 @@ impl HeapSites {
 
     /// A thread starts; called on that thread.
     pub fn thread_started(&self, jni: &Jni) {
+        self.threads.start_current();
         if self.needs_help && self.started.load(Ordering::Acquire) {
             self.prime(jni);
         }
@@ -288,8 +318,12 @@ impl HeapSites {
 
     /// The current thread ends.
     pub fn thread_ended(&self) {
-        self.threads
+        let words = self
+            .threads
             .end_current(self.sites, |segment| self.hand_over(segment));
+        if let Some(spare) = self.spare {
+            spare.keep(&mut vec![words]);
+        }
     }
 
     /// The current thread is one of the agent's own.

@@ -12,6 +12,7 @@ use super::classes::{Class, ClassId};
 use super::dump_watch::Expected;
 use super::live::Segment;
 use super::sites::{Count, SiteId};
+use super::spare::Words;
 use super::stacks::{Stack, StackId};
 use super::sweep::Sweeper;
 use super::walk::Found;
@@ -67,7 +68,7 @@ impl SitesProfile {
         Self {
             sites,
             traces: Vec::new(),
-            sweeper: Sweeper::new(sites.segments.receiver(), sites.liveness),
+            sweeper: Sweeper::new(sites.segments.receiver(), sites.liveness, sites.spare),
             deleted: 0,
             found: HashMap::new(),
             expected: None,
@@ -84,7 +85,8 @@ impl SitesProfile {
 
     /// Gives the followed objects away, to get them [back](Self::take_back).
     pub(super) fn lend_sweeper(&mut self) -> Sweeper {
-        let empty = Sweeper::new(self.sites.segments.receiver(), self.sites.liveness);
+        let sites = self.sites;
+        let empty = Sweeper::new(sites.segments.receiver(), sites.liveness, sites.spare);
         std::mem::replace(&mut self.sweeper, empty)
     }
 
@@ -125,8 +127,12 @@ impl SitesProfile {
     pub(super) unsafe fn forget(&mut self, jni: &Jni) {
         let tables = self.sites.tables;
         // SAFETY: by the caller's promise.
-        let open = unsafe { tables.threads.clear() };
+        let (open, words) = unsafe { tables.threads.clear() };
         self.sweeper.forget(jni, &open);
+        let spare = tables.spare.clear().into_iter().chain(words);
+        spare
+            .flat_map(Words::drain)
+            .for_each(|weak| jni.delete_weak(weak));
         tables.give_back();
     }
 
@@ -150,6 +156,8 @@ impl SitesProfile {
         collected: bool,
     ) -> SiteFigures {
         let jni = vm.jni;
+        // A collection unloads hidden classes, whose methods have no names after that.
+        self.name_stacks(vm, names);
         let is_after_gc = if may_collect {
             self.sites.jvmti.force_garbage_collection().is_ok()
         } else {
@@ -340,13 +348,14 @@ impl SitesProfile {
         let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
         let following = sites.following.load(Ordering::Relaxed);
         let bytes = totals.cache_bytes + sites.stacks.bytes() + FOLLOWED_BYTES * following;
-        vec![
+        let mut lines = vec![
             format!(
-                "hprof-rs: heapinterval={} allocation_events={} sites={} stacks={} stacks_taken={} \
-                 stacks_cut={} \
+                "hprof-rs: heapinterval={} allocation_events={} without_event={} sites={} stacks={} \
+                 stacks_taken={} stacks_cut={} \
                  followed_objects={following} swept_objects={} live_objects_estimated={estimated}",
                 sites.interval,
-                totals.events,
+                totals.events + totals.without_event,
+                totals.without_event,
                 sites.sites.len(),
                 sites.stacks.count(),
                 totals.taken,
@@ -367,7 +376,13 @@ impl SitesProfile {
                 sites.collections.load(Ordering::Relaxed),
                 bytes / 1024,
             ),
-        ]
+        ];
+        if let (0, Err(why)) = (sites.interval, sites.hook) {
+            lines.push(format!(
+                "hprof-rs: each allocation was an event of the JVM: {why}"
+            ));
+        }
+        lines
     }
 }
 

@@ -8,6 +8,7 @@ use crossbeam_channel::Receiver;
 
 use super::live::{Followed, LivenessCheck, Packed, Segment};
 use super::run::Run;
+use super::spare::{Collected, Spare, Words};
 use crate::vm::Jni;
 
 /// All followed objects but those in segments that threads are filling.
@@ -21,6 +22,9 @@ pub(super) struct Sweeper {
     levels: [Level; LEVELS],
     /// For making runs.
     buffer: Vec<u8>,
+    /// Where references of the dead go; `None` to delete them.
+    spare: Option<&'static Spare>,
+    collected: Collected,
 }
 
 /// The contents of a full segment.
@@ -51,26 +55,44 @@ const STEP: usize = 1 << 16;
 /// The result of a step.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Swept {
-    /// References that were deleted.
+    /// References that were given up.
     pub(super) deleted: usize,
     /// There is more to do.
     pub(super) more: bool,
 }
 
 impl Sweeper {
-    pub(super) fn new(receiver: Receiver<Arc<Segment>>, liveness: LivenessCheck) -> Self {
+    /// Nothing is followed yet. References of the dead go to `spare`, or are deleted.
+    pub(super) fn new(
+        receiver: Receiver<Arc<Segment>>,
+        liveness: LivenessCheck,
+        spare: Option<&'static Spare>,
+    ) -> Self {
         Self {
             receiver,
             liveness,
             young: VecDeque::new(),
             levels: Default::default(),
             buffer: Vec::new(),
+            spare,
+            collected: Collected::default(),
         }
     }
 
-    /// Deletes some references to dead objects. `epoch` is the number of
+    /// Gives up some references to dead objects. `epoch` is the number of
     /// collections so far.
     pub(super) fn step(&mut self, jni: &Jni, epoch: usize) -> Swept {
+        let swept = self.look(jni, epoch);
+        if let Some(spare) = self.spare {
+            let words = self.collected.finish();
+            spare.keep(words);
+            let left = words.drain(..).flat_map(Words::drain);
+            left.for_each(|weak| jni.delete_weak(weak));
+        }
+        swept
+    }
+
+    fn look(&mut self, jni: &Jni, epoch: usize) -> Swept {
         // Threads may fill segments as fast as this takes them.
         for segment in self.receiver.try_iter().take(self.receiver.len()) {
             self.young.push_back(Young::new(&segment, &mut self.buffer));
@@ -86,7 +108,7 @@ impl Sweeper {
                 break;
             };
             for object in segment.objects.objects() {
-                if self.delete_if_dead(jni, object) {
+                if self.give_up_if_dead(jni, object) {
                     swept.deleted += 1;
                 } else {
                     self.keep(0, object);
@@ -110,7 +132,7 @@ impl Sweeper {
             while let Some(chunk) = self.next_chunk(level) {
                 visited += chunk.len();
                 for object in chunk.objects() {
-                    if self.delete_if_dead(jni, object) {
+                    if self.give_up_if_dead(jni, object) {
                         swept.deleted += 1;
                     } else {
                         self.keep((level + 1).min(LEVELS - 1), object);
@@ -193,11 +215,13 @@ impl Sweeper {
         level.chunks.pop_front()
     }
 
-    fn delete_if_dead(&self, jni: &Jni, object: Packed) -> bool {
+    fn give_up_if_dead(&mut self, jni: &Jni, object: Packed) -> bool {
         let weak = object.unpack().weak;
         let dead = self.liveness.is_dead(jni, &weak);
-        if dead {
-            jni.delete_weak(weak);
+        match self.spare {
+            Some(_) if dead => self.collected.add(weak),
+            None if dead => jni.delete_weak(weak),
+            _ => (),
         }
         dead
     }

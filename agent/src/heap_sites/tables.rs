@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use super::classes::ClassTable;
 use super::queue::SegmentQueue;
 use super::sites::SiteTable;
+use super::spare::Spare;
 use super::stacks::StackTable;
 use super::threads::Threads;
 use crate::names::HiddenNames;
@@ -25,6 +26,8 @@ pub(super) struct Tables {
     pub(super) sites: SiteTable,
     pub(super) threads: Threads,
     pub(super) segments: SegmentQueue,
+    /// Empty while there is no run.
+    pub(super) spare: Spare,
     /// The keys of known stacks, if the VM's layout is known. It stays as it is.
     pub(super) stack_keys: OnceLock<StackKeys>,
 }
@@ -41,6 +44,7 @@ impl Tables {
                 sites: SiteTable::new(),
                 threads: Threads::default(),
                 segments: SegmentQueue::new(),
+                spare: Spare::new(),
                 stack_keys: OnceLock::new(),
             }))
         })

@@ -8,12 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use jni_sys::JNIEnv;
 use parking_lot::Mutex;
 
 use super::cache::{Cache, Entry};
 use super::live::{Followed, Segment};
 use super::sites::{Count, SiteTable};
-use crate::vm::StackFrame;
+use super::spare::{Spare, Words};
+use crate::vm::{CodePlaces, StackFrame, WeakRef};
 
 /// The action of a thread on an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +46,12 @@ pub(super) struct ThreadState {
     /// The virtual thread has allocated.
     pub(super) virtual_used: Cell<bool>,
     pub(super) buffer: Cell<Vec<StackFrame>>,
+    /// The thread's environment, once it had an event.
+    pub(super) jni: Cell<*mut JNIEnv>,
+    /// The class of the object whose event is to come, as the object has it; 0 for none.
+    pub(super) class_word: Cell<u64>,
+    /// The code on its stack.
+    pub(super) places: CodePlaces,
     random: Cell<u64>,
 }
 
@@ -51,16 +59,20 @@ pub(super) struct ThreadState {
 struct Shared {
     /// Changed by its thread alone, in [`Threads::reshape`].
     cache: UnsafeCell<Cache>,
+    /// References for its next objects. Only its thread uses them.
+    spare: Cell<Words>,
     /// The cache is being changed, not just counted in.
     reshaping: AtomicBool,
     segment: Mutex<Arc<Segment>>,
     events: AtomicU64,
+    /// Objects that were counted without one.
+    without_event: AtomicU64,
     /// Stacks that were not known by their keys.
     taken: AtomicU64,
 }
 
 // SAFETY: `cache` is changed by its thread alone, and only while `Threads` lets
-// nobody read it; the rest is atomic or locked. Counters in a cache are atomics.
+// nobody read it; `spare` is used by its thread alone, and by `Threads::clear` when that is in no event; the rest is atomic or locked. Counters in a cache are atomics.
 unsafe impl Sync for Shared {}
 
 const FIRST_SEGMENT: usize = 1 << 6;
@@ -72,9 +84,11 @@ impl ThreadState {
         let open = Cell::new(Arc::as_ptr(&segment));
         let shared = Arc::new(Shared {
             cache: UnsafeCell::new(Cache::new()),
+            spare: Cell::default(),
             reshaping: AtomicBool::new(false),
             segment: Mutex::new(segment),
             events: AtomicU64::new(0),
+            without_event: AtomicU64::new(0),
             taken: AtomicU64::new(0),
         });
         Rc::new(Self {
@@ -89,6 +103,9 @@ impl ThreadState {
             virtual_serial: Cell::new(0),
             virtual_used: Cell::new(false),
             buffer: Cell::new(Vec::new()),
+            jni: Cell::new(ptr::null_mut()),
+            class_word: Cell::new(0),
+            places: CodePlaces::default(),
         })
     }
 
@@ -129,11 +146,30 @@ impl ThreadState {
         *segment = next;
     }
 
+    /// A reference for a new object, from those that `spare` has.
+    #[inline]
+    pub(super) fn spare_reference(&self, spare: &Spare) -> Option<WeakRef> {
+        let mut words = self.shared.spare.get();
+        let weak = words.take().or_else(|| {
+            words = spare.take();
+            words.take()
+        });
+        self.shared.spare.set(words);
+        weak
+    }
+
     /// Counts an event.
     #[inline]
     pub(super) fn count_event(&self) {
         let events = self.shared.events.load(Ordering::Relaxed);
         self.shared.events.store(events + 1, Ordering::Relaxed);
+    }
+
+    /// Counts an object that has no event.
+    #[inline]
+    pub(super) fn count_without_event(&self) {
+        let counter = &self.shared.without_event;
+        counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
     /// Counts a stack that was not known by its key.
@@ -160,6 +196,9 @@ thread_local! {
     /// Null until the thread has a state, [`IGNORED`], or an `Rc` as a pointer. It has no
     /// destructor: the VM may allocate after those of the thread have run.
     static CURRENT: Cell<*const ThreadState> = const { Cell::new(ptr::null()) };
+    /// The run in which the thread has ended, and 1; 0 for none. A thread of the system can be one of the VM
+    /// several times.
+    static ENDED: Cell<u32> = const { Cell::new(0) };
 }
 
 /// The value for the agent's own threads.
@@ -173,6 +212,7 @@ pub(super) struct Threads {
     /// Caches may only be counted in.
     frozen: AtomicBool,
     ended_events: AtomicU64,
+    ended_without_event: AtomicU64,
     ended_taken: AtomicU64,
 }
 
@@ -189,6 +229,7 @@ impl Default for Threads {
             run: AtomicU32::new(next_run()),
             frozen: AtomicBool::new(false),
             ended_events: AtomicU64::new(0),
+            ended_without_event: AtomicU64::new(0),
             ended_taken: AtomicU64::new(0),
         }
     }
@@ -200,7 +241,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Threads {
     /// The state of the current thread, made at its first event; `None` for the
-    /// agent's own threads.
+    /// agent's own threads, and for one that has ended: it may still allocate in other agents' callbacks, but its state
+    /// would outlive what the VM knows of it.
     #[inline]
     pub(super) fn current(&self) -> Option<Rc<ThreadState>> {
         let current = CURRENT.get();
@@ -208,7 +250,8 @@ impl Threads {
             return None;
         }
         if current.is_null() {
-            return Some(self.add_current());
+            let has_ended = ENDED.get() == self.ended_now();
+            return (!has_ended).then(|| self.add_current());
         }
         // SAFETY: the pointer came from `Rc::into_raw` on this very thread, and counts as
         // one of the references until `end_current` takes it back.
@@ -223,6 +266,19 @@ impl Threads {
         Some(self.add_current())
     }
 
+    /// Hands the current thread's state to `body`, if it has had an event.
+    #[inline]
+    pub(super) fn with_known<T>(&self, body: impl FnOnce(&ThreadState) -> T) -> Option<T> {
+        let current = CURRENT.get();
+        if current.is_null() || current == IGNORED {
+            return None;
+        }
+        // SAFETY: the pointer came from `Rc::into_raw` on this very thread, and counts as one of the references until
+        // `end_current` takes it back, which `body` does not call.
+        let state = unsafe { &*current };
+        (state.run == self.run.load(Ordering::Relaxed)).then(|| body(state))
+    }
+
     #[cold]
     fn add_current(&self) -> Rc<ThreadState> {
         let mut states = self.states.lock();
@@ -232,6 +288,16 @@ impl Threads {
         drop(states);
         CURRENT.set(Rc::into_raw(Rc::clone(&state)));
         state
+    }
+
+    /// The value of [`ENDED`] for this run.
+    fn ended_now(&self) -> u32 {
+        self.run.load(Ordering::Relaxed).wrapping_add(1)
+    }
+
+    /// The current thread starts, possibly again.
+    pub(super) fn start_current(&self) {
+        ENDED.set(0);
     }
 
     /// Takes the state from the current thread, if it has one.
@@ -248,42 +314,53 @@ impl Threads {
     }
 
     /// The current thread ends: its counts go to `sites`, its segment to
-    /// `hand_over`.
-    pub(super) fn end_current(&self, sites: &SiteTable, hand_over: impl FnOnce(Arc<Segment>)) {
+    /// `hand_over`. Returns the references it has left.
+    pub(super) fn end_current(
+        &self,
+        sites: &SiteTable,
+        hand_over: impl FnOnce(Arc<Segment>),
+    ) -> Words {
+        ENDED.set(self.ended_now());
         let Some(state) = Self::take_current(ptr::null()) else {
-            return;
+            return Words::default();
         };
         let mut states = self.states.lock();
         let Some(shared) = states.remove(&Arc::as_ptr(&state.shared).addr()) else {
-            return;
+            return Words::default();
         };
         for (site, count) in state.cache().counts() {
             sites.add(site, count);
         }
         let events = shared.events.load(Ordering::Relaxed);
         self.ended_events.fetch_add(events, Ordering::Relaxed);
+        let without = shared.without_event.load(Ordering::Relaxed);
+        self.ended_without_event
+            .fetch_add(without, Ordering::Relaxed);
         let taken = shared.taken.load(Ordering::Relaxed);
         self.ended_taken.fetch_add(taken, Ordering::Relaxed);
         hand_over(Arc::clone(&shared.segment.lock()));
+        shared.spare.take()
     }
 
     /// Empties the states of all threads; each gets a new one at its next event. Returns the segments that they were
-    /// filling.
+    /// filling, and the references that they had left.
     ///
     /// # Safety
     /// No thread is inside of an event, or comes into one, before this returns.
-    pub(super) unsafe fn clear(&self) -> Vec<Arc<Segment>> {
+    pub(super) unsafe fn clear(&self) -> (Vec<Arc<Segment>>, Vec<Words>) {
         let mut states = self.states.lock();
         self.run.store(next_run(), Ordering::Relaxed);
         self.ended_events.store(0, Ordering::Relaxed);
+        self.ended_without_event.store(0, Ordering::Relaxed);
         self.ended_taken.store(0, Ordering::Relaxed);
         let left = states.drain().map(|(_, shared)| {
             // SAFETY: its thread is in no event, by the caller's promise, and a thread that ends reads its cache under the
             // lock that is held here, and only if it has a place in the table.
             unsafe { *shared.cache.get() = Cache::none() };
-            std::mem::replace(&mut *shared.segment.lock(), Segment::new(0))
+            let segment = std::mem::replace(&mut *shared.segment.lock(), Segment::new(0));
+            (segment, shared.spare.take())
         });
-        left.collect()
+        left.unzip()
     }
 
     /// Changes the cache of the current thread, `state`, unless a dump is reading
@@ -353,6 +430,8 @@ impl Threads {
         Totals {
             rows,
             events: sum(|state| &state.events) + self.ended_events.load(Ordering::Relaxed),
+            without_event: sum(|state| &state.without_event)
+                + self.ended_without_event.load(Ordering::Relaxed),
             taken: sum(|state| &state.taken) + self.ended_taken.load(Ordering::Relaxed),
             unread,
             cache_bytes,
@@ -375,6 +454,8 @@ pub(super) struct Totals {
     pub(super) rows: Vec<Count>,
     /// Events handled.
     pub(super) events: u64,
+    /// Objects counted without an event.
+    pub(super) without_event: u64,
     /// Stacks that were not known by their keys.
     pub(super) taken: u64,
     /// Caches that could not be read.
@@ -421,6 +502,9 @@ mod tests {
         threads.end_current(&sites, |_| handed_over += 1);
         assert_eq!((handed_over, threads.open_segments().len()), (1, 0));
         assert_eq!(first.serial.get(), 7, "who still has it may use it");
+        assert!(threads.current().is_none(), "it has ended");
+        assert!(Threads::default().current().is_some(), "in that run only");
+        threads.start_current();
         assert_eq!(threads.current().unwrap().serial.get(), 0);
         assert_eq!(threads.open_segments().len(), 1);
         threads.ignore_current();

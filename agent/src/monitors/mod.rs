@@ -237,6 +237,10 @@ impl Monitors {
         {
             let _ = self.stack_keys.set(keys);
         }
+        if self.stack_keys.get().is_some() {
+            // A VM without this event, which is none that is known, unloads classes unnoticed.
+            let _ = StackKeys::watch_unloading(&self.jvmti);
+        }
         if self.fields.get().is_none() {
             match Fields::find(jni) {
                 Ok(fields) => {

@@ -125,7 +125,7 @@ impl Monitors {
         let key = skipped.and_then(|skipped| {
             let frames = self.frames(source) + usize::try_from(skipped).ok()?;
             let start = mix(u64::from(serial) << 2 | source as u64, u64::from(class.id));
-            self.stack_keys.get()?.key(jni, frames, start)
+            self.stack_keys.get()?.key(jni, None, frames, start)
         });
         let take = || self.row_by_stack(source, class, skipped, serial);
         match key {

@@ -1,11 +1,12 @@
 //! Services of the operating system: timers on threads' CPU clocks, signals, random
-//! numbers, threads of its own, the wall clock, holes in files.
+//! numbers, threads of its own, the wall clock, holes in files, functions in ELF files.
 //!
 //! Nothing here knows what is profiled. [`timer`], [`signals`] and [`random`] say which of their
 //! functions signal handlers may call.
 
 pub mod clock;
 pub mod copies;
+pub mod elf;
 pub mod holes;
 pub mod maps;
 pub mod native_thread;

@@ -224,6 +224,10 @@ named! {
     ZGenerational = c"ZGenerational";
     /// References in objects have 32 bits.
     UseCompressedOops = c"UseCompressedOops";
+    /// Classes in objects have 32 bits.
+    UseCompressedClassPointers = c"UseCompressedClassPointers";
+    /// Objects have their class in the first word; since JDK 24 (JEP 450).
+    UseCompactObjectHeaders = c"UseCompactObjectHeaders";
     /// Compilers keep debug information between safepoints.
     DebugNonSafepoints = c"DebugNonSafepoints";
 }

@@ -1,18 +1,18 @@
 //! ELF files: their functions, by the symbol tables, and their rules for callers.
 
-use std::cell::Cell;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use object::LittleEndian;
 use object::elf::{FileHeader64, PF_X, PT_LOAD, SHT_DYNSYM, SHT_SYMTAB, STT_FUNC, STT_GNU_IFUNC};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym};
-use object::read::{ReadCache, ReadRef, Result};
+use object::read::{ReadRef, Result};
 
 use super::eh_frame::{self, Section};
+use crate::os::elf::{Bounded, open};
 use crate::vm::callers::Rules;
 
 /// Functions of a file. Names stay in the file: there are tens of megabytes of them in the VM's library.
@@ -52,9 +52,7 @@ struct Function {
 const MAX_FUNCTIONS: usize = 1 << 21;
 /// Bytes of a name that are read.
 const NAME: usize = 4096;
-/// Bytes of a file that are read into memory, apart from the names of functions, and of a section of rules. The section of the VM's
-/// library has two megabytes.
-const MAX_READ: u64 = 128 << 20;
+/// Bytes that are read of a section of rules. The section of the VM's library has two megabytes.
 const MAX_RULES_READ: u64 = 32 << 20;
 const PAGE: u64 = 4096;
 
@@ -67,7 +65,7 @@ impl Functions {
         let file = Bounded::of(open(path)?);
         let (segments, functions) = read(&file).map_err(io::Error::other)?;
         Ok(Self {
-            file: file.cache.into_inner(),
+            file: file.into_file(),
             segments,
             functions,
         })
@@ -169,48 +167,6 @@ impl Segments {
     }
 }
 
-/// A file of which not too much is read into memory, whatever its headers say.
-struct Bounded {
-    cache: ReadCache<File>,
-    /// Bytes that may still be read.
-    left: Cell<u64>,
-}
-
-impl Bounded {
-    fn of(file: File) -> Self {
-        Self {
-            cache: ReadCache::new(file),
-            left: Cell::new(MAX_READ),
-        }
-    }
-
-    fn spend(&self, bytes: u64) -> std::result::Result<(), ()> {
-        let left = self.left.get().checked_sub(bytes).ok_or(())?;
-        self.left.set(left);
-        Ok(())
-    }
-}
-
-impl<'a> ReadRef<'a> for &'a Bounded {
-    fn len(self) -> std::result::Result<u64, ()> {
-        (&self.cache).len()
-    }
-
-    fn read_bytes_at(self, offset: u64, size: u64) -> std::result::Result<&'a [u8], ()> {
-        self.spend(size)?;
-        self.cache.read_bytes_at(offset, size)
-    }
-
-    fn read_bytes_at_until(
-        self,
-        range: Range<u64>,
-        delimiter: u8,
-    ) -> std::result::Result<&'a [u8], ()> {
-        self.spend(NAME as u64)?;
-        self.cache.read_bytes_at_until(range, delimiter)
-    }
-}
-
 /// The section of a file's rules and its address; no bytes where there is none of a size that can be read.
 fn rule_section<'a>(data: impl ReadRef<'a>) -> Result<(Segments, Option<&'a [u8]>, u64)> {
     let header = FileHeader64::<LittleEndian>::parse(data)?;
@@ -232,19 +188,6 @@ impl Function {
         // Without a size nobody knows where it ends.
         (address - function.address < function.size).then_some(function)
     }
-}
-
-/// Opens a regular file.
-fn open(path: &str) -> io::Result<File> {
-    // Whoever owns the folder may have put a FIFO there. To open it would have the profile thread wait for a writer.
-    let file = File::options()
-        .read(true)
-        .custom_flags(libc::O_NONBLOCK)
-        .open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
-    Ok(file)
 }
 
 fn read<'a>(data: impl ReadRef<'a>) -> Result<(Segments, Vec<Function>)> {
@@ -305,22 +248,6 @@ mod tests {
         for path in ["/proc/self/maps", "/", "/nowhere", "[vdso]"] {
             assert!(Functions::of_file(path).is_err(), "{path}");
         }
-    }
-
-    #[test]
-    #[cfg_attr(miri, ignore = "makes a file")]
-    fn a_huge_file_does_not_fill_memory() {
-        let file = tempfile::tempfile().unwrap();
-        file.set_len(1 << 40).unwrap();
-        let file = Bounded::of(file);
-        assert!((&file).read_bytes_at(0, MAX_READ + 1).is_err());
-        assert!((&file).read_bytes_at(0, 1 << 20).is_ok());
-        assert!((&file).read_bytes_at(1, MAX_READ - (1 << 20) + 1).is_err());
-        let names = (0u64..).take_while(|&at| {
-            let name = (&file).read_bytes_at_until(at..at + 9, 0);
-            name.is_ok()
-        });
-        assert_eq!(names.count() as u64, (MAX_READ - (1 << 20)) / NAME as u64);
     }
 
     #[test]
