@@ -1,4 +1,4 @@
-//! What a thread knows of return addresses that were on its stack before.
+//! A cache for each thread of the return addresses that were on its stack before.
 //!
 //! To find the code of an address by the VM's tables takes half a dozen loads of memory that is all over the code
 //! cache. Here one is enough, and another one to see that the code is still there: the number of a compilation, which no other code
@@ -36,7 +36,7 @@ const FIRST: usize = 1 << 6;
 const MOST: usize = 1 << 14;
 
 impl CodePlaces {
-    /// What is known of an address.
+    /// The frame size and the count of Java frames of an address, if it is in the cache and its code is still there.
     #[inline]
     pub(super) fn find(&self, pc: usize) -> Option<Place> {
         let known = self.known.borrow();

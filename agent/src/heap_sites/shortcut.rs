@@ -25,7 +25,7 @@ use crate::vm::{
     VmStructs, measure_arrays,
 };
 
-/// What the shortcut needs to know of this VM.
+/// The layout of objects in this VM, and the hook.
 pub(super) struct Shortcut {
     hook: SampleHook,
     class: ClassWord,

@@ -59,7 +59,7 @@ impl Words {
     }
 }
 
-/// What dead objects have left.
+/// The references of dead objects, for new ones.
 pub(super) struct Spare {
     words: Mutex<Vec<Words>>,
     /// How many elements there are.

@@ -72,7 +72,8 @@ struct Shared {
 }
 
 // SAFETY: `cache` is changed by its thread alone, and only while `Threads` lets
-// nobody read it; `spare` is used by its thread alone, and by `Threads::clear` when that is in no event; the rest is atomic or locked. Counters in a cache are atomics.
+// nobody read it. `spare` is used by its thread alone, and by `Threads::clear` when that is in no event. The rest is
+// atomic or locked. Counters in a cache are atomics.
 unsafe impl Sync for Shared {}
 
 const FIRST_SEGMENT: usize = 1 << 6;

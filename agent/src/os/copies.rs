@@ -1,4 +1,4 @@
-//! Other copies of the agent in this process. A JVM that runs for months may have loaded an earlier version.
+//! Other copies of the agent in this process. A running JVM may have loaded an earlier version months ago.
 
 use super::maps::{Mapping, mappings};
 
