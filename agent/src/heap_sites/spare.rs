@@ -91,6 +91,8 @@ impl Spare {
 
     /// Keeps references, as far as there is room; the others stay in `more`.
     pub(super) fn keep(&self, more: &mut Vec<Words>) {
+        // Threads that end mostly have none left.
+        more.retain(|words| words.bits != 0);
         let mut words = self.words.lock();
         let room = MOST.saturating_sub(words.len()).min(more.len());
         words.extend(more.drain(more.len() - room..));
@@ -172,6 +174,8 @@ mod tests {
         let mut collected = Collected::default();
         // No two of them are neighbours.
         (1..=MOST + 5).for_each(|number| collected.add(weak(number * SPAN)));
+        spare.keep(&mut vec![Words::default(); 3]);
+        assert_eq!(spare.len.load(Ordering::Relaxed), 0, "nothing is not kept");
         spare.keep(collected.finish());
         assert_eq!(collected.finish().len(), 5);
         assert_eq!(spare.clear().len(), MOST);
