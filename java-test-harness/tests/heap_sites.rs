@@ -163,6 +163,45 @@ fn objects_of_known_sites_are_counted_without_an_event() {
     });
 }
 
+/// A stack is known again when its methods were compiled, and with any class.
+#[test]
+fn a_stack_is_taken_once_for_all_compilers_and_classes() {
+    each_jdk(|jdk| {
+        let outcome = Run::new(jdk)
+            .agent("heap=sites,cutoff=0,depth=6")
+            .class("OneStackManyClasses")
+            .run()
+            .expect_status(0);
+        let profile = outcome.profile();
+        assert_eq!(profile.counter("stacks_mistaken"), 0);
+        let made = |method: &'static str, allocator: &str| {
+            let mut made = BTreeMap::new();
+            for row in profile.sites_with(method) {
+                let methods = profile.traces[&row.trace].methods();
+                if methods.first().is_some_and(|it| it.starts_with(allocator)) {
+                    *made.entry(row.class.as_str()).or_default() += row.allocated_objects;
+                }
+            }
+            made
+        };
+        let chains = made("OneStackManyClasses.first", "OneStackManyClasses.third");
+        let chains: Vec<(&str, u64)> = chains.into_iter().collect();
+        assert_eq!(chains, [("OneStackManyClasses$Made", 400_000)]);
+        // By two stacks: compiled code has no frame of the native method Array.newArray.
+        let arrays = made("OneStackManyClasses.arrays", "java.lang.reflect.Array.");
+        let arrays: Vec<u64> = arrays.into_values().collect();
+        assert_eq!(arrays, [2000; 120]);
+        if cfg!(target_arch = "x86_64") {
+            let counter = |name| profile.counter(name);
+            let (taken, sites) = (counter("stacks_taken"), counter("sites"));
+            // Once more for each where methods had no ids at first, and for few frames that are due for deoptimization.
+            assert!(taken < 2 * sites + 100, "{taken} stacks, {sites} sites");
+            let events = counter("allocation_events") - counter("without_event");
+            assert!(events < 2 * taken + 1000, "{events} events, {taken} stacks");
+        }
+    });
+}
+
 /// A class that comes after one that was unloaded may have its place in the VM's memory: its objects the same class word, and its
 /// methods, while they are interpreted, the same address.
 #[test]

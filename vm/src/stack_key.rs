@@ -7,8 +7,12 @@
 //! bytecode. This is what the VM's own walk does (`frame_x86.inline.hpp`), without
 //! making names of it.
 //!
+//! The key is a hash of the frames that the VM would give, ids of methods and bytecode indices, as far as methods have
+//! ids: it does not change when a method is compiled. What frames a place in code stands for is looked up once
+//! ([`CodePlaces`]). Where that is not known, the place itself is hashed.
+//!
 //! An interpreted frame has the address of its method, which another method may get once classes were unloaded. So
-//! unloading is counted ([`StackKeys::watch_unloading`]), and keys with such frames are new ones after it. The VM tells
+//! unloading is counted ([`StackKeys::watch_unloading`]), and such frames are looked up again after it. The VM tells
 //! of it some milliseconds late, on its service thread; a method that gets the memory before is taken for the
 //! unloaded one until then. Compiled code has a number that no other code gets.
 //!
@@ -16,15 +20,19 @@
 //! whose callers are still in the heap) there is no number, and the caller takes the
 //! stack.
 
+mod find;
+
 use std::ops::Range;
 use std::os::raw::c_char;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use hprof_native_headers as raw;
 use jni_sys::JNIEnv;
 
-use super::code_blobs::{Blob, CodeBlobs};
-use super::code_places::{CodePlaces, Place};
+use find::Found;
+
+use super::code_blobs::CodeBlobs;
+use super::code_places::{CodePlaces, PlaceKey, StackHash};
 use super::releases::layout::{Constant, Field, interpreted};
 use super::{JavaThreads, Jni, Jvmti, Release, Result, StackWalker, VmLibrary, VmStructs};
 use crate::hash::mix;
@@ -33,7 +41,7 @@ use crate::hash::mix;
 pub struct StackKeys {
     threads: JavaThreads,
     blobs: CodeBlobs,
-    /// Tells how many frames are inlined, where it knows this VM.
+    /// Tells the frames of a place, where it knows this VM.
     walker: Option<StackWalker>,
     interpreter: Range<usize>,
     /// Where native code returns to that has called a Java method.
@@ -65,11 +73,15 @@ struct Frame {
 
 const WORD: usize = size_of::<usize>();
 
+/// Stands for all frames of a place, where more of them are wanted than most places have. A place would be remembered for
+/// each number of them otherwise.
+const ALL: usize = 16;
+
 /// HotSpot's event of a class that was unloaded (`jvmtiExtensions.cpp`).
 const CLASS_UNLOAD: &str = "com.sun.hotspot.events.ClassUnload";
 
 /// How many classes were unloaded, as far as is known.
-static UNLOADED: AtomicU64 = AtomicU64::new(0);
+static UNLOADED: AtomicU32 = AtomicU32::new(0);
 
 unsafe extern "C" fn class_unload(
     _env: *mut raw::jvmtiEnv,
@@ -147,8 +159,8 @@ impl StackKeys {
     }
 
     /// A hash of what the `frames` innermost frames of the current thread are, and possibly of
-    /// more: equal keys imply equal top N frames. Begins with the hash `start`. With `places`, which are the thread's, it is faster
-    /// and has fewer frames that are not needed.
+    /// more: equal keys imply equal top N frames. Begins with the hash `start`. With `places`, which are the thread's, it is faster,
+    /// and most stacks have one key each, as long as `frames` is.
     #[inline]
     pub fn key(
         &self,
@@ -170,14 +182,17 @@ impl StackKeys {
         }
         // A stack that is shorter than both of two numbers of frames must not have one key for both: it
         // may have more frames when those that are inlined count.
-        let mut hash = mix(start, frames as u64);
+        let mut hash = StackHash::new(mix(start, frames as u64));
         let mut seen = 0;
         while seen < frames {
             let caller = if self.interpreter.contains(&frame.pc) {
                 let word = |index| stack.read(frame.fp, index);
-                let method = word(interpreted::METHOD)? as u64;
-                hash = mix(hash, method ^ UNLOADED.load(Ordering::Relaxed) << 48);
-                hash = mix(hash, word(interpreted::BYTECODE)? as u64);
+                self.add_interpreted(
+                    places,
+                    word(interpreted::METHOD)?,
+                    word(interpreted::BYTECODE)?,
+                    &mut hash,
+                );
                 seen += 1;
                 Frame {
                     sp: word(interpreted::CALLER_SP)?,
@@ -189,16 +204,28 @@ impl StackKeys {
                 let anchor = wrapper.checked_add(self.caller_anchor)?;
                 match self.caller(stack, anchor)? {
                     Some(caller) => caller,
-                    None => return Some(mix(hash, 0)),
+                    None => {
+                        hash.add(0, 1);
+                        return Some(hash.key());
+                    }
                 }
             } else {
-                let place = match places.and_then(|places| places.find(frame.pc)) {
-                    Some(place) => place,
-                    None => self.place(places, stack, frame, &mut hash)?,
+                let wanted = match frames - seen {
+                    wanted @ ..ALL => wanted,
+                    _ => ALL,
                 };
-                seen += place.frames as usize;
-                hash = mix(mix(hash, u64::from(place.id)), frame.pc as u64);
-                let sp = frame.sp.checked_add(place.frame_bytes as usize)?;
+                let at = PlaceKey::new(frame.pc, wanted);
+                let found = match places.and_then(|places| places.find(at?)) {
+                    Some(place) => Found {
+                        hash: place.hash,
+                        frames: usize::from(place.code.frames),
+                        frame_bytes: usize::from(place.code.frame_words) * WORD,
+                    },
+                    None => self.place(places, at, stack, frame, wanted)?,
+                };
+                hash.add(found.hash, found.frames);
+                seen += found.frames;
+                let sp = frame.sp.checked_add(found.frame_bytes)?;
                 Frame {
                     sp,
                     fp: stack.read(sp, -2)?,
@@ -211,59 +238,24 @@ impl StackKeys {
             }
             frame = caller;
         }
-        Some(hash)
+        Some(hash.key())
     }
 
-    /// Finds the code of a frame that is not known yet, and adds what else makes the frame what it is to `hash`.
-    #[cold]
-    fn place(
+    /// Adds an interpreted frame.
+    #[inline]
+    fn add_interpreted(
         &self,
         places: Option<&CodePlaces>,
-        stack: Stack,
-        frame: Frame,
-        hash: &mut u64,
-    ) -> Option<Place> {
-        let mut place = Place {
-            pc: frame.pc,
-            ..Place::default()
-        };
-        match self.blobs.find(frame.pc)? {
-            Blob::Method {
-                compile_id,
-                id_at,
-                frame_bytes,
-                is_old,
-                original_pc,
-            } => {
-                (place.id, place.id_at) = (compile_id, id_at);
-                place.frame_bytes = u32::try_from(frame_bytes).ok()?;
-                place.frames = 1;
-                let frames = match (is_old, &self.walker, places) {
-                    (true, ..) => None,
-                    (false, Some(walker), Some(_)) => walker.frames_at(frame.pc),
-                    (false, ..) => Some(1),
-                };
-                let Some(frames) = frames else {
-                    // A single frame can be due too, of code that is not old (`Runtime1::counter_overflow`).
-                    let at = frame.sp.checked_add(original_pc?)?;
-                    *hash = mix(*hash, stack.read(at, 0)? as u64);
-                    return Some(place);
-                };
-                place.frames = u32::try_from(frames).ok()?;
-            }
-            Blob::Stub {
-                name,
-                name_at,
-                frame_bytes,
-            } => {
-                (place.id, place.id_at) = (name, name_at);
-                place.frame_bytes = u32::try_from(frame_bytes).ok()?;
-            }
+        method: usize,
+        bytecode: usize,
+        hash: &mut StackHash,
+    ) {
+        let key = places.and(PlaceKey::of_interpreted(method, bytecode));
+        let known = key.and_then(|key| places?.find(key));
+        match known {
+            Some(place) => hash.add(place.hash, 1),
+            None => self.interpreted_place(places, key, method, bytecode, hash),
         }
-        if let Some(places) = places {
-            places.add(place);
-        }
-        Some(place)
     }
 
     /// # Safety

@@ -10,9 +10,12 @@
 //!   once for each page and walk. What belongs to a frame on this thread's stack stays while the thread is in
 //!   the handler: the VM frees no code, method or class that is on a stack. Only an address that was garbage
 //!   in the first place could be unmapped between question and load, within microseconds.
+//!
+//! Single places are looked up outside of handlers, at a point where the VM keeps the stack in order, so there is no garbage
+//! to be expected. What the kernel said of a page is remembered from one such place to the next.
 
-use std::cell::Cell;
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hprof_walker::callers::CodeMap;
 use hprof_walker::{End, Failure, Frame, Heaps, Memory, Registers, Thread, Walker, native_frames};
@@ -30,6 +33,8 @@ pub struct StackWalker {
     heaps: Box<[Heap]>,
     /// From the start of an anchor to its stack pointer.
     anchor_sp: usize,
+    /// Pages that single places had something to be read in.
+    pages: Box<[AtomicUsize]>,
 }
 
 /// The stack of a thread, and where the VM keeps the thread's last Java frame.
@@ -54,6 +59,7 @@ impl StackWalker {
             walker: Walker::new(layout),
             structs,
             heaps: Heap::all(structs)?,
+            pages: (0..PAGES_OF_PLACES).map(|_| AtomicUsize::new(0)).collect(),
         })
     }
 
@@ -69,17 +75,23 @@ impl StackWalker {
         Ok(self.walker.knows_frozen())
     }
 
-    /// How many frames a return address on the current thread's stack stands for, if it lies in a compiled method with
-    /// a record of it.
-    pub(super) fn frames_at(&self, pc: usize) -> Option<usize> {
+    /// Hands the frames that a return address on the current thread's stack stands for to `receive`, innermost first,
+    /// until that returns false. `None` unless the address lies in a compiled method with a record of it.
+    pub(super) fn frames_at(
+        &self,
+        pc: usize,
+        receive: &mut impl FnMut(Frame) -> bool,
+    ) -> Option<()> {
         let heaps = self.heaps();
-        let memory = LiveMemory {
-            stack: 0..0,
-            anchor: 0,
-            heaps: &heaps,
-            pages: [const { Cell::new(0) }; PAGES],
-        };
-        self.walker.frames_at(&memory, &heaps, pc)
+        let memory = LiveMemory::of_vm(&heaps, &self.pages);
+        self.walker.frames_at(&memory, &heaps, pc, receive)
+    }
+
+    /// The frame of an interpreted method on the current thread's stack, by the addresses that its frame has.
+    pub(super) fn interpreted_frame(&self, method: usize, bytecode: usize) -> Option<Frame> {
+        let heaps = self.heaps();
+        let memory = LiveMemory::of_vm(&heaps, &self.pages);
+        self.walker.interpreted_frame(&memory, method, bytecode)
     }
 
     /// The bounds of this moment.
@@ -119,7 +131,7 @@ impl StackWalker {
             stack,
             anchor,
             heaps: &heaps,
-            pages: [const { Cell::new(0) }; PAGES],
+            pages: &[const { AtomicUsize::new(0) }; PAGES],
         };
         let thread = Thread {
             anchor,
@@ -155,7 +167,7 @@ pub unsafe fn walk_native(
         stack: stack.clone(),
         anchor: 0,
         heaps: &Heaps::default(),
-        pages: [const { Cell::new(0) }; PAGES],
+        pages: &[const { AtomicUsize::new(0) }; PAGES],
     };
     native_frames(&memory, stack, registers, code, is_java, receive);
 }
@@ -173,6 +185,8 @@ impl Memory for NoMemory {
 const RED_ZONE: usize = 128;
 /// Pages that a walk remembers as readable.
 const PAGES: usize = 256;
+/// Pages that lookups of single places remember.
+const PAGES_OF_PLACES: usize = 1 << 13;
 /// Spreads numbers of pages over the places: the golden ratio in 64 bits.
 const SPREAD: usize = 0x9e37_79b9_7f4a_7c15;
 /// Bytes of an anchor.
@@ -183,11 +197,21 @@ struct LiveMemory<'a> {
     stack: std::ops::Range<usize>,
     anchor: usize,
     heaps: &'a Heaps,
-    /// Numbers of pages that can be read; 0 for none.
-    pages: [Cell<usize>; PAGES],
+    /// Numbers of pages that can be read; 0 for none. As many as a power of two.
+    pages: &'a [AtomicUsize],
 }
 
-impl LiveMemory<'_> {
+impl<'a> LiveMemory<'a> {
+    /// Without a stack.
+    fn of_vm(heaps: &'a Heaps, pages: &'a [AtomicUsize]) -> Self {
+        Self {
+            stack: 0..0,
+            anchor: 0,
+            heaps,
+            pages,
+        }
+    }
+
     /// Whether the VM has committed the page of an address.
     fn is_committed(&self, address: usize) -> bool {
         let anchor = self.anchor..self.anchor.saturating_add(ANCHOR);
@@ -203,21 +227,21 @@ impl LiveMemory<'_> {
     fn is_readable(&self, address: usize) -> bool {
         let page = address / MIN_PAGE;
         // Pages of the VM's structures often differ in high bits only.
-        let place = page.wrapping_mul(SPREAD) >> (usize::BITS - PAGES.ilog2());
+        let place = page.wrapping_mul(SPREAD) >> (usize::BITS - self.pages.len().ilog2());
         let Some(known) = self.pages.get(place) else {
             return false;
         };
-        if known.get() == page {
+        if known.load(Ordering::Relaxed) == page {
             return page != 0;
         }
         self.ask(address, page, known)
     }
 
     #[cold]
-    fn ask(&self, address: usize, page: usize, known: &Cell<usize>) -> bool {
+    fn ask(&self, address: usize, page: usize, known: &AtomicUsize) -> bool {
         let readable = page != 0 && (self.is_committed(address) || guarded::is_readable(address));
         if readable {
-            known.set(page);
+            known.store(page, Ordering::Relaxed);
         }
         readable
     }
@@ -275,7 +299,7 @@ mod tests {
             stack: 0..0,
             anchor: 0,
             heaps: &heaps,
-            pages: [const { Cell::new(0) }; PAGES],
+            pages: &[const { AtomicUsize::new(0) }; PAGES],
         };
         let words = [7usize, 8];
         let start = words.as_ptr() as usize;

@@ -67,24 +67,16 @@ pub(crate) fn frames<M: Memory>(
     None
 }
 
-/// How many frames the return address `pc` stands for. `None` without a record of its own.
-pub(crate) fn count<M: Memory>(
+/// Whether the return address `pc` has a record of its own.
+pub(crate) fn has_record<M: Memory>(
     memory: &M,
     layout: &NmethodLayout,
     blob: &Blob,
     pc: usize,
-) -> Option<usize> {
+) -> Option<bool> {
     let immutable = immutable(memory, layout, blob)?;
     let (end, _) = record(memory, layout, blob, immutable, pc)?;
-    if blob.code.checked_add(usize::try_from(end).ok()?)? != pc {
-        return None;
-    }
-    let mut count = 0usize;
-    frames(memory, layout, blob, pc, |_, _| {
-        count = count.saturating_add(1);
-        true
-    })?;
-    Some(count)
+    Some(blob.code.checked_add(usize::try_from(end).ok()?)? == pc)
 }
 
 /// The end and the scope of the first record at `pc` or after it.

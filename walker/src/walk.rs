@@ -2,6 +2,7 @@
 
 mod frozen;
 mod innermost;
+mod places;
 #[cfg(test)]
 mod tests;
 
@@ -114,18 +115,6 @@ impl Walker {
     /// Whether the walk goes on to frames of virtual threads in the heap.
     pub fn knows_frozen(&self) -> bool {
         self.frozen.get().is_some()
-    }
-
-    /// How many frames a return address in a compiled method stands for: the method's own, and those of methods inlined
-    /// there. `None` where the method has no record of exactly this address, as where frames that are due for deoptimization
-    /// return to.
-    pub fn frames_at<M: Memory>(&self, memory: &M, heaps: &Heaps, pc: usize) -> Option<usize> {
-        let blob = code::find(memory, heaps, &self.layout.blob, &self.names, pc)?;
-        match blob.kind {
-            Kind::Method => nmethod::count(memory, &self.layout.nmethod, &blob, pc),
-            Kind::Native => Some(1),
-            _ => None,
-        }
     }
 
     /// Hands the Java frames of a thread to `receive`, innermost first, until that returns false.

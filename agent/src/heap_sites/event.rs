@@ -89,6 +89,16 @@ pub(super) fn is_checked(seen: u64) -> bool {
     seen.is_multiple_of(CHECKED)
 }
 
+/// The key of a stack and a class, by the word that objects of the class have, or 0 where it is not known. A stack
+/// may allocate objects of many classes (`Array.newInstance`).
+#[inline]
+pub(super) fn with_class(key: u64, class_word: u64) -> u64 {
+    match class_word {
+        0 => key,
+        _ => mix(key, class_word),
+    }
+}
+
 /// The key of a stack that the VM gave.
 fn key_of(serial: u32, frames: &[StackFrame]) -> u64 {
     frames.iter().fold(u64::from(serial), |hash, frame| {
@@ -125,7 +135,8 @@ impl HeapSites {
         };
         let stack_keys = self.stack_keys.get();
         let key = stack_keys
-            .and_then(|keys| keys.key(jni, Some(&thread.places), depth, u64::from(serial)));
+            .and_then(|keys| keys.key(jni, Some(&thread.places), depth, u64::from(serial)))
+            .map(|key| with_class(key, thread.class_word.get()));
         let entry = match key.and_then(find) {
             Some(entry) if !is_checked(entry.seen()) => Some(entry),
             known => {

@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use super::HeapSites;
 use super::cache::Entry;
 use super::classes::Class;
-use super::event::{Allocation, is_checked};
+use super::event::{Allocation, is_checked, with_class};
 use super::threads::{ThreadMode, ThreadState};
 use crate::os::elf;
 use crate::os::maps::{Mapping, mappings};
@@ -212,6 +212,7 @@ impl HeapSites {
         let depth = self.depth.load(Ordering::Relaxed);
         let keys = self.stack_keys.get()?;
         let key = keys.key(&jni, Some(&thread.places), depth, u64::from(serial))?;
+        let key = with_class(key, class_word);
         let entry = thread.cache().find_word(key, class_word)?;
         let seen = entry.seen();
         if is_checked(seen) {

@@ -136,6 +136,55 @@ fn compiled_inlined_interpreted_and_entry_frames_lead_to_the_root() {
 }
 
 #[test]
+fn a_return_address_stands_for_its_methods() {
+    for excluded in [0, 1] {
+        let memory = made(excluded);
+        let walker = Walker::new(layout(excluded));
+        let frames = |pc, wanted| {
+            let mut frames = Vec::new();
+            let found = walker.frames_at(&memory, &heaps(), pc, &mut |frame| {
+                frames.push((frame.method_id, frame.location));
+                frames.len() < wanted
+            });
+            found.map(|()| frames)
+        };
+        let inlined = vec![(method_id(1), 7), (method_id(0), 9)];
+        assert_eq!(frames(OUTER.at(0x40), 9), Some(inlined.clone()));
+        assert_eq!(frames(OUTER.at(0x40), 1), Some(inlined[..1].to_vec()));
+        assert_eq!(frames(OUTER.at(0x20), 9), Some(vec![(method_id(0), 5)]));
+        let native = vec![(method_id(NATIVE_METHOD), NATIVE)];
+        assert_eq!(frames(WRAPPER.at(0x30), 9), Some(native));
+        // Where frames that are due for deoptimization return to, there is no record.
+        for pc in [OUTER.at(0x3f), OUTER.at(0x41), STUBS.at(0x30), 0x9999] {
+            assert_eq!(frames(pc, 9), None, "{pc:x}");
+        }
+    }
+}
+
+#[test]
+fn an_interpreted_frame_is_told_by_its_addresses() {
+    let memory = made(0);
+    let walker = Walker::new(layout(0));
+    let frame = |at, bytecode| {
+        let frame = walker.interpreted_frame(&memory, at, bytecode);
+        frame.map(|frame| (frame.method_id, frame.location))
+    };
+    assert_eq!(frame(method(3), bytecode(3, 42)), Some((method_id(3), 42)));
+    assert_eq!(
+        frame(method(NATIVE_METHOD), 0),
+        Some((method_id(NATIVE_METHOD), NATIVE))
+    );
+    for (at, bytecode) in [
+        (method(3), bytecode(4, 1)),
+        (method(3), 0),
+        (0, 0),
+        (0x7, 0x7),
+    ] {
+        assert_eq!(frame(at, bytecode), None, "{at:x} {bytecode:x}");
+    }
+}
+
+#[test]
 fn an_anchor_leads_to_the_native_method() {
     let mut memory = made(0);
     put_callers(&mut memory);
