@@ -1,6 +1,6 @@
 import java.lang.instrument.Instrumentation;
 
-/** A Java agent that does nothing but keep the means to redefine classes, for ClassChurn. */
+/** A Java agent that does nothing but keep the means to redefine classes. */
 public class Redefiner {
     static volatile Instrumentation instrumentation;
 

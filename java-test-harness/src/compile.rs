@@ -32,8 +32,8 @@ pub fn classes() -> &'static Path {
     })
 }
 
-/// The Java agent that gives ClassChurn the means to redefine classes.
-pub(crate) fn redefiner() -> PathBuf {
+/// The Java agent that gives programs the means to redefine classes.
+pub fn redefiner() -> PathBuf {
     classes().join(REDEFINER)
 }
 

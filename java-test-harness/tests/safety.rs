@@ -1,7 +1,7 @@
 //! Nothing the program does, and nothing that runs beside the agent, makes the JVM crash, hang or
 //! lose its exit. Seconds of what the benchmark `soak` does for minutes.
 
-use java_test_harness::{Jdk, Outcome, Run, Stress, each_collector, each_jdk};
+use java_test_harness::{Jdk, Outcome, Run, Stress, each_collector, each_jdk, redefiner};
 
 /// Runs a stress program; the profile must be whole, and no sample lost to an internal error.
 fn survive(stress: Stress, jdk: &'static Jdk, seconds: u32) -> Outcome {
@@ -25,6 +25,36 @@ fn classes_loaded_redefined_and_unloaded() {
         );
         let profile = outcome.profile();
         assert!(profile.samples_with("ClassChurn$Payload.work") > 0);
+    });
+}
+
+/// The VM frees obsolete methods and keeps the ids that it gave for them; asked about one, it crashes (JDK-8313816).
+#[test]
+fn stacks_of_obsolete_methods_do_not_end_the_program() {
+    each_jdk(|jdk| {
+        for options in [
+            "heap=sites,cutoff=0",
+            "heap=sites,cutoff=0,shortcut=n",
+            "heap=sites,cutoff=0,cpu=samples,interval=1,monitor=y",
+        ] {
+            let outcome = Run::new(jdk)
+                .jvm_arg(format!("-javaagent:{}", redefiner().display()))
+                .agent(options)
+                .class("RedefinedWhileAllocating")
+                .run()
+                .expect_status(0);
+            let profile = outcome.profile();
+            assert_eq!(profile.counter("internal_errors"), 0);
+            let rows = profile.sites_with("RedefinedWhileAllocating$Maker.make");
+            let known = rows.filter(|row| row.class == "int[]");
+            let known = known.map(|row| row.allocated_objects).sum::<u64>() as f64;
+            let made = outcome.printed("made");
+            // Those of an obsolete method that has the id of a freed one are at an unknown method.
+            assert!(
+                made > 1e5 && known <= made && known > 0.9 * made,
+                "{options}: {known} of {made}"
+            );
+        }
     });
 }
 

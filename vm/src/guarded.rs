@@ -35,6 +35,8 @@ pub unsafe trait Plain: Copy {}
 unsafe impl Plain for usize {}
 // SAFETY: integers.
 unsafe impl Plain for i32 {}
+// SAFETY: integers.
+unsafe impl Plain for u16 {}
 // SAFETY: integers, of 16 bytes together.
 unsafe impl Plain for [usize; 2] {}
 // SAFETY: integers.

@@ -28,6 +28,7 @@ mod invoke;
 mod jni;
 mod management;
 mod memory;
+mod method_ids;
 mod monitors;
 mod object_sizes;
 mod redefine;

@@ -80,7 +80,7 @@ const ALL: usize = 16;
 /// HotSpot's event of a class that was unloaded (`jvmtiExtensions.cpp`).
 const CLASS_UNLOAD: &str = "com.sun.hotspot.events.ClassUnload";
 
-/// How many classes were unloaded, as far as is known.
+/// How often methods may have been freed, as far as is known: with each class that was unloaded, and each obsolete method that was seen.
 static UNLOADED: AtomicU32 = AtomicU32::new(0);
 
 unsafe extern "C" fn class_unload(
@@ -156,6 +156,11 @@ impl StackKeys {
             >(class_unload)
         };
         jvmti.set_extension_event(CLASS_UNLOAD, callback)
+    }
+
+    /// Somebody has seen an obsolete method, which the VM will free.
+    pub fn saw_obsolete() {
+        UNLOADED.fetch_add(1, Ordering::Relaxed);
     }
 
     /// A hash of what the `frames` innermost frames of the current thread are, and possibly of

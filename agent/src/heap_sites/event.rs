@@ -12,7 +12,7 @@ use super::sites::{Count, SiteId};
 use super::threads::{ThreadMode, ThreadState};
 use crate::hash::mix;
 use crate::options::Live;
-use crate::vm::{Class, Jni, JvmtiError, Ref, StackFrame, WeakRef};
+use crate::vm::{Class, JMethodId, Jni, JvmtiError, Ref, StackFrame, StackKeys, Vm, WeakRef};
 
 /// The callbacks of the mode's own environment.
 pub(super) fn table() -> raw::jvmtiEventCallbacks {
@@ -142,7 +142,7 @@ impl HeapSites {
             known => {
                 let mut buffer = thread.buffer.take();
                 buffer.resize(depth, StackFrame::NONE);
-                let frames = self.stack(&mut buffer);
+                let frames = self.stack(jni, &mut buffer);
                 let has_key = key.is_some();
                 let key = key.unwrap_or_else(|| key_of(serial, frames));
                 let known = match known {
@@ -177,6 +177,10 @@ impl HeapSites {
         frames: &[StackFrame],
         entry: &'a Entry,
     ) -> Option<&'a Entry> {
+        // Of an obsolete method that cannot be told.
+        if frames.iter().any(|frame| frame.method == JMethodId::NONE) {
+            return Some(entry);
+        }
         let class = self
             .classes
             .intern(&self.jvmti, jni, allocation.class)
@@ -189,12 +193,22 @@ impl HeapSites {
         None
     }
 
-    fn stack<'a>(&self, buffer: &'a mut [StackFrame]) -> &'a [StackFrame] {
+    fn stack<'a>(&self, jni: &Jni, buffer: &'a mut [StackFrame]) -> &'a [StackFrame] {
         if buffer.is_empty() {
             return &[];
         }
         match self.jvmti.current_stack(buffer) {
-            Ok(count) => buffer.get(..count).unwrap_or_default(),
+            Ok(count) => {
+                let frames = buffer.get_mut(..count).unwrap_or_default();
+                let vm = Vm {
+                    jvmti: &self.jvmti,
+                    jni,
+                };
+                if vm.without_obsolete(frames) > 0 {
+                    StackKeys::saw_obsolete();
+                }
+                frames
+            }
             // The VM attaches a native thread, and allocates its Thread object: there are no
             // frames yet.
             Err(JvmtiError::INVALID_THREAD) => &[],

@@ -9,7 +9,7 @@ use super::rows::{Row, RowKey, Source};
 use super::slots::{Slot, Wait, nanos};
 use super::{INNER_FRAMES, Monitors};
 use crate::hash::mix;
-use crate::vm::{Jni, Ref, StackFrame};
+use crate::vm::{Jni, Ref, StackFrame, StackKeys, Vm};
 
 /// A wait that is no contention gets a stack if it lasts this long.
 const LONG_WAIT: Duration = Duration::from_micros(100);
@@ -127,7 +127,7 @@ impl Monitors {
             let start = mix(u64::from(serial) << 2 | source as u64, u64::from(class.id));
             self.stack_keys.get()?.key(jni, None, frames, start)
         });
-        let take = || self.row_by_stack(source, class, skipped, serial);
+        let take = || self.row_by_stack(jni, source, class, skipped, serial);
         match key {
             Some(key) => self.recent.row(key, take),
             None => {
@@ -143,6 +143,7 @@ impl Monitors {
     #[cold]
     fn row_by_stack(
         &self,
+        jni: &Jni,
         source: Source,
         class: &'static LockClass,
         skipped: Option<i32>,
@@ -154,7 +155,7 @@ impl Monitors {
             let mut none = Vec::new();
             let buffer = buffer.as_deref_mut().unwrap_or(&mut none);
             let frames = match skipped {
-                Some(skipped) => self.stack(source, skipped, buffer),
+                Some(skipped) => self.stack(jni, source, skipped, buffer),
                 None => &[],
             };
             self.rows.intern(RowKey {
@@ -168,6 +169,7 @@ impl Monitors {
 
     fn stack<'a>(
         &self,
+        jni: &Jni,
         source: Source,
         skipped: i32,
         buffer: &'a mut Vec<StackFrame>,
@@ -178,7 +180,17 @@ impl Monitors {
         }
         buffer.resize(frames, StackFrame::NONE);
         match self.jvmti.current_stack_below(skipped, buffer) {
-            Ok(count) => buffer.get(..count).unwrap_or_default(),
+            Ok(count) => {
+                let frames = buffer.get_mut(..count).unwrap_or_default();
+                let vm = Vm {
+                    jvmti: &self.jvmti,
+                    jni,
+                };
+                if vm.without_obsolete(frames) > 0 {
+                    StackKeys::saw_obsolete();
+                }
+                frames
+            }
             Err(_) => {
                 self.lost.stacks.fetch_add(1, Ordering::Relaxed);
                 &[]

@@ -117,7 +117,7 @@ impl Resolver {
 
 fn look_up(vm: Vm<'_>, method: JMethodId) -> Option<Method> {
     let Vm { jvmti, jni } = vm;
-    if method == JMethodId::NONE {
+    if method == JMethodId::NONE || !vm.knows_method(method) {
         return None;
     }
     // The class first: the local reference keeps it, and so the method, alive.

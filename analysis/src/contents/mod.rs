@@ -176,6 +176,8 @@ pub struct Contents {
     pub settings: Option<ControlSettings>,
     /// The heap dumps.
     pub dumps: Vec<Dump>,
+    /// A text profile with threads and traces at most, and no result.
+    lacks_tables: bool,
     /// The heap dumps of a text file.
     pub text_dumps: Vec<TextDump>,
     /// The profiler's remarks, of text files.
@@ -203,6 +205,9 @@ impl Contents {
 
     /// Describes a file without data, in words that follow "it holds". `None` if the file has data.
     pub fn instead_of_data(&self) -> Option<&'static str> {
+        if self.lacks_tables {
+            return Some("no table: it is cut short, or nothing was dumped");
+        }
         if self.has_data() {
             return None;
         }
@@ -231,6 +236,7 @@ impl Contents {
             old_cpu: Vec::new(),
             heap_summary: None,
             settings: None,
+            lacks_tables: false,
             dumps: Vec::new(),
             text_dumps: Vec::new(),
             comments: Vec::new(),

@@ -57,7 +57,10 @@ fn is_section(line: &str) -> bool {
 pub(super) fn read(text: &str) -> Contents {
     let mut profile = GrowingText::default();
     profile.push(text);
-    Arc::unwrap_or_clone(profile.contents)
+    let lacks_tables = profile.tables == 0;
+    let mut contents = Arc::unwrap_or_clone(profile.contents);
+    contents.lacks_tables = lacks_tables;
+    contents
 }
 
 /// A text profile that comes in parts, as a running agent writes it. Traces and threads add up;
@@ -71,6 +74,8 @@ pub struct GrowingText {
     pub is_full: bool,
     /// Where the last thread of each serial is.
     running: FxHashMap<ThreadSerial, usize>,
+    /// How much has come that is neither a thread nor a trace.
+    tables: u64,
 }
 
 impl Default for GrowingText {
@@ -79,6 +84,7 @@ impl Default for GrowingText {
             contents: Arc::new(Contents::new(Format::Text)),
             is_full: false,
             running: FxHashMap::default(),
+            tables: 0,
         }
     }
 }
@@ -89,6 +95,7 @@ impl GrowingText {
         let contents = Arc::make_mut(&mut self.contents);
         contents.thread_index = OnceLock::new();
         for item in TextReader::new(text) {
+            self.tables += u64::from(is_table(&item));
             match item {
                 TextItem::Created(time) => contents.created_text = Some(time.to_owned()),
                 TextItem::Comment(remark) => contents.comments.push(remark.to_owned()),
@@ -142,6 +149,18 @@ impl GrowingText {
             }
         }
     }
+}
+
+/// Whether an item is a result, or part of one.
+fn is_table(item: &TextItem<'_>) -> bool {
+    !matches!(
+        item,
+        TextItem::Created(_)
+            | TextItem::Comment(_)
+            | TextItem::ThreadStart(_)
+            | TextItem::ThreadEnd(_)
+            | TextItem::Trace(_)
+    )
 }
 
 /// Counts the objects of a heap dump, and the lines that are none of its.

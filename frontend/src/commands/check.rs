@@ -58,13 +58,15 @@ impl Check {
             let lines = lines.chain(left_out::repeated(gaps.repeated_objects, repeated));
             lines.map(move |line| format!("heap dump {number}: {line}"))
         }));
-        let is_sound = opened.contents.damage.is_empty() && missing.is_empty();
+        let instead = opened.contents.instead_of_data();
+        let is_sound = opened.contents.damage.is_empty() && missing.is_empty() && instead.is_none();
         if self.json {
             print_json(&json!({
                 "file": opened.name,
                 "is_sound": is_sound,
                 "bytes": opened.contents.bytes,
                 "damage": opened.contents.damage,
+                "instead_of_data": instead,
                 "missing": missing,
                 "gaps": gaps.iter().map(|(_, gaps, _)| gaps).collect::<Vec<_>>(),
             }))?;
@@ -123,7 +125,8 @@ fn as_text(opened: &Opened, missing: &[String], style: Style) -> String {
         text.push_str(&format!("{line}\n"));
     }
     // A listener makes such files of streams that end early, and says so in their names.
-    if let Some(instead) = contents.instead_of_data() {
+    let instead = contents.instead_of_data();
+    if let Some(instead) = instead {
         text.push_str(&format!("the file holds {instead}\n"));
     }
     let objects: u64 = contents
@@ -139,7 +142,7 @@ fn as_text(opened: &Opened, missing: &[String], style: Style) -> String {
     if objects > 0 {
         read.push_str(&format!(", {}", plural(objects, "object", "objects")));
     }
-    let verdict = if damage.is_empty() && missing.is_empty() {
+    let verdict = if damage.is_empty() && missing.is_empty() && instead.is_none() {
         style.bold("sound")
     } else if damage.is_empty() {
         style.warn("incomplete")

@@ -223,6 +223,39 @@ fn identifiers_that_several_objects_have_are_named() {
     }
 }
 
+/// In the header, among the traces, or after the last of them.
+#[test]
+fn a_text_profile_that_ends_before_its_tables_is_not_sound() {
+    let profile = "JAVA PROFILE 1.0.1, created Fri Nov 27 22:29:02 2026\n\nProfile of a Java program\n\n--------\n\
+                   THREAD START (obj=50000001, id = 200001, name=\"main\", group=\"main\")\nTRACE 300001:\n\tA.b(A.java:1)\n\
+                   CPU SAMPLES BEGIN (total = 2) Fri Nov 27 22:29:03 2026\nrank   self  accum   count trace method\n   \
+                   1 100.00% 100.00%       2 300001 A.b\nCPU SAMPLES END\n";
+    let scene = Scene::new();
+    let check = |length: usize, command: &str| {
+        fs::write(scene.path("short.txt"), &profile[..length]).unwrap();
+        let output = run(&mut scene.hprof_rs(&[command, "short.txt"]), "");
+        (output.status.code(), stdout(&output) + &stderr(&output))
+    };
+    let (status, said) = check(profile.len(), "check");
+    assert!(status == Some(0) && said.contains("sound"), "{said}");
+    let table = profile.find("CPU SAMPLES").unwrap();
+    for length in [60, profile.find("TRACE").unwrap(), table] {
+        let words = "no table: it is cut short, or nothing was dumped";
+        let (status, said) = check(length, "check");
+        assert_eq!(status, Some(1), "{said}");
+        assert!(
+            said.contains(&format!("the file holds {words}\n")),
+            "{said}"
+        );
+        assert!(said.contains("short.txt: incomplete ("), "{said}");
+        let (_, said) = check(length, "summary");
+        assert!(said.contains(&format!("The file holds {words}.")), "{said}");
+        let (status, said) = check(length, "samples");
+        assert_eq!(status, Some(1), "{said}");
+        assert_eq!(said, format!("hprof-rs: short.txt holds {words}\n"));
+    }
+}
+
 #[test]
 fn a_dump_that_ends_before_its_objects_says_that_it_has_none() {
     let bytes = fs::read(dump()).unwrap();
@@ -237,9 +270,10 @@ fn a_dump_that_ends_before_its_objects_says_that_it_has_none() {
     };
     let ends = record_ends(&bytes);
     // Header alone, between records, within a record.
-    for (length, expected) in [(ends[0], 0), (ends[5], 0), (ends[5] + 12, 1)] {
+    for length in [ends[0], ends[5], ends[5] + 12] {
         let (status, said) = all(length, &["check"]);
-        assert_eq!(status, Some(expected), "{said}");
+        assert_eq!(status, Some(1), "{said}");
+        assert!(!said.contains("sound"), "{said}");
         let words = match length == ends[0] {
             true => "a header and nothing else: it is cut short",
             false => "neither a heap dump nor a profile: it may be cut short",

@@ -165,6 +165,8 @@ named! {
     PoolHolder = &[(c"ConstantPool", c"_pool_holder")];
     /// The ids of a class's methods.
     MethodIds = &[(c"InstanceKlass", c"_methods_jmethod_ids")];
+    /// The methods of a class.
+    ClassMethods = &[(c"InstanceKlass", c"_methods")];
     /// The size of a class's instances, or the layout of arrays.
     ClassLayout = &[(c"Klass", c"_layout_helper")];
     /// What a thread does.

@@ -1,0 +1,255 @@
+//! Which ids of methods the VM may be asked about.
+//!
+//! A class that is redefined keeps the ids of its methods. Its old methods, obsolete now, get ids of their own when a
+//! stack is taken that still has them. The VM frees obsolete methods once no thread has them on its stack, but not these
+//! ids, and it crashes when it is asked about one of them later (JDK-8313816). It even gives another obsolete method an id
+//! that belonged to a freed one, so it may crash when it is asked about a stack that it has just given.
+//!
+//! So the way from the id to its method and back is gone here first, with loads that cannot fault:
+//!
+//! ```text
+//! id ─► Method ─► ConstMethod ─► ConstantPool ─► InstanceKlass ─► ids │ length │ id 0 │ id 1 │ ...
+//!                    └ number of the method ──────────────────────────────────►│
+//! ```
+//!
+//! Obsolete methods have numbers beyond those of the class's methods (`check_methods_and_mark_as_obsolete`). The id of a
+//! current method is that of its successors later, and empty when the class is unloaded, unless a redefinition leaves the method
+//! out, as JDK 11 allows for private ones: so whoever asks the VM looks right before.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use hprof_walker::layout::MethodLayout;
+
+use super::guarded::{self, Copier, Plain};
+use super::releases::layout::Field;
+use super::{JMethodId, Jni, Jvmti, StackFrame, Vm, VmLibrary, VmStructs, walk_layout};
+
+/// The VM's layout of methods.
+struct MethodIds {
+    layout: MethodLayout,
+    /// In a class: its methods, an array that begins with their number.
+    methods: usize,
+}
+
+/// What an id stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// A method that its class has.
+    Current,
+    /// One that its class had, and which is there yet.
+    Obsolete,
+    /// None any more.
+    Gone,
+}
+
+/// How many current methods are remembered.
+const KNOWN: usize = 1 << 13;
+/// Ids that once were those of current methods. At the place that its bits say each.
+static CURRENT: [AtomicUsize; KNOWN] = [const { AtomicUsize::new(0) }; KNOWN];
+
+/// Where an id is remembered.
+fn place(id: JMethodId) -> &'static AtomicUsize {
+    &CURRENT[id.as_word() as usize / size_of::<usize>() % KNOWN]
+}
+
+/// Reads the VM's memory.
+enum Reader {
+    /// Of what the current thread keeps alive, mostly.
+    Own,
+    /// Of what the VM may free meanwhile.
+    Copying(Copier),
+}
+
+impl Reader {
+    fn read<T: Plain>(&mut self, base: usize, offset: usize) -> Option<T> {
+        let address = base.checked_add(offset)?;
+        match self {
+            // SAFETY: nobody has references to the VM's memory.
+            Self::Own => unsafe { guarded::load(address) },
+            Self::Copying(copier) => copier.copy(address),
+        }
+    }
+}
+
+/// `None` where ids are no addresses, and the VM looks by itself whether they are known (JDK 25 and later).
+fn ids(vm: Vm<'_>) -> Option<&'static MethodIds> {
+    static IDS: OnceLock<Option<MethodIds>> = OnceLock::new();
+    IDS.get_or_init(|| MethodIds::learn(vm.jvmti, vm.jni))
+        .as_ref()
+}
+
+impl MethodIds {
+    fn learn(jvmti: &Jvmti, jni: &Jni) -> Option<Self> {
+        let structs = VmStructs::of(VmLibrary::of(jvmti)?)?;
+        let ids = Self {
+            layout: walk_layout::method(structs)?,
+            methods: structs.offset(Field::ClassMethods)?,
+        };
+        // These are current.
+        let object = jni.find_class(c"java/lang/Object").ok()?;
+        let methods = jvmti.declared_methods(object.get()).ok()?;
+        let is_current =
+            |&method: &JMethodId| ids.standing(&mut Reader::Own, method) == Standing::Current;
+        (!methods.is_empty() && methods.iter().all(is_current)).then_some(ids)
+    }
+
+    fn standing(&self, reader: &mut Reader, id: JMethodId) -> Standing {
+        let standing = self.look(reader, id.as_word() as usize);
+        standing.unwrap_or(Standing::Gone)
+    }
+
+    /// `None` where the way ends.
+    fn look(&self, reader: &mut Reader, id: usize) -> Option<Standing> {
+        let layout = &self.layout;
+        let mut pointer = |base, offset| {
+            let found: usize = reader.read(base, offset)?;
+            (found != 0 && found.is_multiple_of(size_of::<usize>())).then_some(found)
+        };
+        let method = pointer(id, 0)?;
+        let constant = pointer(method, layout.constant)?;
+        let pool = pointer(constant, layout.pool)?;
+        let holder = pointer(pool, layout.holder)?;
+        let ids = pointer(holder, layout.ids)?;
+        let methods = pointer(holder, self.methods)?;
+        let number = usize::from(reader.read::<u16>(constant, layout.number)?);
+        let count: usize = reader.read(ids, 0)?;
+        let offset = number.checked_add(1)?.checked_mul(size_of::<usize>())?;
+        if number >= count || reader.read::<usize>(ids, offset)? != id {
+            return None;
+        }
+        let length: i32 = reader.read(methods, 0)?;
+        Some(match number < usize::try_from(length).ok()? {
+            true => Standing::Current,
+            false => Standing::Obsolete,
+        })
+    }
+}
+
+impl Vm<'_> {
+    /// Whether the VM may be asked about a method, by a thread that need not have it on its stack.
+    pub fn knows_method(self, method: JMethodId) -> bool {
+        let Some(ids) = ids(self) else {
+            return true;
+        };
+        let mut reader = Copier::new().map_or(Reader::Own, Reader::Copying);
+        ids.standing(&mut reader, method) == Standing::Current
+    }
+
+    /// Exchanges obsolete methods in frames that the VM has just given of the current thread for what their classes have
+    /// now, or for none: nobody could look them up later. Returns how many there were.
+    pub fn without_obsolete(self, frames: &mut [StackFrame]) -> usize {
+        let Some(ids) = ids(self) else {
+            return 0;
+        };
+        let mut count = 0;
+        for frame in frames {
+            let method = frame.method;
+            let (id, place) = (method.as_word() as usize, place(method));
+            if id != 0 && place.load(Ordering::Relaxed) == id {
+                continue;
+            }
+            let current = match ids.standing(&mut Reader::Own, method) {
+                Standing::Current => {
+                    place.store(id, Ordering::Relaxed);
+                    continue;
+                }
+                // The frame keeps it.
+                Standing::Obsolete => self.current_version(method),
+                Standing::Gone => None,
+            };
+            frame.method = current.unwrap_or(JMethodId::NONE);
+            count += 1;
+        }
+        count
+    }
+
+    /// The version of an obsolete method that its class has now. The method is on the current thread's stack.
+    fn current_version(self, method: JMethodId) -> Option<JMethodId> {
+        let Self { jvmti, jni } = self;
+        let name = jvmti.method_name(method).ok()?;
+        let class = jvmti.declaring_class(jni, method).ok()?;
+        let methods = jvmti.declared_methods(class.get()).ok()?;
+        let is_same = |&&other: &&JMethodId| jvmti.method_name(other).is_ok_and(|it| it == name);
+        methods.iter().find(is_same).copied()
+    }
+}
+
+#[cfg(all(test, not(miri)))]
+mod tests {
+    use super::*;
+
+    const LAYOUT: MethodLayout = MethodLayout {
+        constant: 8,
+        access_flags: 0,
+        native_flag: 0,
+        pool: 8,
+        number: 16,
+        code_size: 0,
+        constant_size: 0,
+        holder: 8,
+        ids: 8,
+    };
+
+    /// A class of two methods with ids, whose last method has this number, and the id of that.
+    struct Class {
+        words: Vec<[usize; 4]>,
+        ids: MethodIds,
+    }
+
+    impl Class {
+        fn new(number: usize) -> Self {
+            let mut words = vec![[0usize; 4]; 7];
+            let at = |words: &[[usize; 4]], index: usize| words[index].as_ptr().expose_provenance();
+            // Id, method, its constant part, pool, class, the array of ids, the array of methods.
+            words[0][0] = at(&words, 1);
+            words[1][1] = at(&words, 2);
+            words[2][1] = at(&words, 3);
+            words[2][2] = number;
+            words[3][1] = at(&words, 4);
+            words[4][1] = at(&words, 5);
+            words[4][2] = at(&words, 6);
+            words[5] = [3, 0, 0, 0];
+            words[5][1 + number] = at(&words, 0);
+            words[6][0] = 2;
+            Self {
+                words,
+                ids: MethodIds {
+                    layout: LAYOUT,
+                    methods: 16,
+                },
+            }
+        }
+
+        fn standing(&self) -> Standing {
+            let id = self.words[0].as_ptr().expose_provenance();
+            // SAFETY: no VM gets it.
+            let id = unsafe { JMethodId::from_raw(id as _) };
+            self.ids
+                .standing(&mut Reader::Copying(Copier::new().unwrap()), id)
+        }
+    }
+
+    #[test]
+    fn a_method_is_current_if_its_class_has_its_number() {
+        assert_eq!(Class::new(0).standing(), Standing::Current);
+        assert_eq!(Class::new(1).standing(), Standing::Current);
+        assert_eq!(Class::new(2).standing(), Standing::Obsolete);
+    }
+
+    #[test]
+    fn an_id_whose_method_was_freed_is_gone() {
+        for (word, index, value) in [
+            (0, 0, 0),
+            (0, 0, 8),
+            (1, 1, 7),
+            (2, 1, 64),
+            (5, 0, 1),
+            (5, 2, 8),
+        ] {
+            let mut class = Class::new(1);
+            class.words[word][index] = value;
+            assert_eq!(class.standing(), Standing::Gone, "{word} {index}");
+        }
+    }
+}
