@@ -464,6 +464,31 @@ fn a_jvm_that_had_another_copy_of_the_agent_is_recorded() {
     });
 }
 
+/// The hooks make the methods obsolete in which threads wait already.
+#[test]
+fn methods_that_wait_when_the_hooks_come_have_names() {
+    each_jdk(|jdk| {
+        let running = Run::new(jdk).class("WaitsForALock").start();
+        running.wait_for_line("waiting");
+        attach(&running, "cpu=wall,monitor=y,depth=12,file=waits.txt");
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        let reply = ask(&running, "detach");
+        assert!(reply.starts_with("ok\n"), "{reply}");
+        std::fs::write(running.path("end"), "").unwrap();
+        let outcome = running.finish().expect_status(0);
+        let profile = outcome.text_profile("waits.txt");
+        assert_eq!(profile.counter("unknown_methods"), 0);
+        let waiting = profile.samples(|trace| {
+            let methods = trace.methods();
+            methods.contains(&"WaitsForALock.waits")
+                && methods.iter().any(|it| {
+                    it.starts_with("java.util.concurrent.locks.AbstractQueuedSynchronizer.")
+                })
+        });
+        assert!(waiting > 10, "{waiting}");
+    });
+}
+
 #[test]
 fn allocations_are_recorded_again_and_again() {
     each_jdk(|jdk| {

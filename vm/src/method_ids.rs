@@ -17,7 +17,7 @@
 //! out, as JDK 11 allows for private ones: so whoever asks the VM looks right before.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use hprof_walker::layout::MethodLayout;
 
@@ -39,9 +39,15 @@ enum Standing {
     Current,
     /// One that its class had, and which is there yet.
     Obsolete,
-    /// None any more.
-    Gone,
+    /// None any more, as the VM can tell: the class was unloaded.
+    Unloaded,
+    /// An obsolete one that was freed: the VM would crash.
+    Freed,
 }
+
+/// Whether the VM has freed obsolete methods whose ids were seen. Before, it is asked about those of other threads right after
+/// they were looked at; in programs where classes are redefined again and again, it would free some in between.
+static FREED: AtomicBool = AtomicBool::new(false);
 
 /// How many current methods are remembered.
 const KNOWN: usize = 1 << 13;
@@ -51,6 +57,10 @@ static CURRENT: [AtomicUsize; KNOWN] = [const { AtomicUsize::new(0) }; KNOWN];
 /// Where an id is remembered.
 fn place(id: JMethodId) -> &'static AtomicUsize {
     &CURRENT[id.as_word() as usize / size_of::<usize>() % KNOWN]
+}
+
+fn is_address(word: usize) -> bool {
+    word != 0 && word.is_multiple_of(size_of::<usize>())
 }
 
 /// Reads the VM's memory.
@@ -95,18 +105,24 @@ impl MethodIds {
     }
 
     fn standing(&self, reader: &mut Reader, id: JMethodId) -> Standing {
-        let standing = self.look(reader, id.as_word() as usize);
-        standing.unwrap_or(Standing::Gone)
+        let id = id.as_word() as usize;
+        match reader.read(id, 0) {
+            // As for numbers that are no addresses, too (`JNIMethodBlock::_free_method`).
+            Some(method) if !is_address(method) => Standing::Unloaded,
+            Some(method) => self
+                .of_method(reader, method, id)
+                .unwrap_or(Standing::Freed),
+            None => Standing::Freed,
+        }
     }
 
-    /// `None` where the way ends.
-    fn look(&self, reader: &mut Reader, id: usize) -> Option<Standing> {
+    /// `None` where the way from the method to its id ends.
+    fn of_method(&self, reader: &mut Reader, method: usize, id: usize) -> Option<Standing> {
         let layout = &self.layout;
         let mut pointer = |base, offset| {
-            let found: usize = reader.read(base, offset)?;
-            (found != 0 && found.is_multiple_of(size_of::<usize>())).then_some(found)
+            let found = reader.read(base, offset);
+            found.filter(|&found| is_address(found))
         };
-        let method = pointer(id, 0)?;
         let constant = pointer(method, layout.constant)?;
         let pool = pointer(constant, layout.pool)?;
         let holder = pointer(pool, layout.holder)?;
@@ -133,7 +149,19 @@ impl Vm<'_> {
             return true;
         };
         let mut reader = Copier::new().map_or(Reader::Own, Reader::Copying);
-        ids.standing(&mut reader, method) == Standing::Current
+        if reader.read::<usize>(method.as_word() as usize, 0).is_none() {
+            // The VM never frees the word of an id: something is wrong with the copier.
+            reader = Reader::Own;
+        }
+        match ids.standing(&mut reader, method) {
+            Standing::Current => true,
+            Standing::Obsolete => !FREED.load(Ordering::Relaxed),
+            Standing::Unloaded => false,
+            Standing::Freed => {
+                FREED.store(true, Ordering::Relaxed);
+                false
+            }
+        }
     }
 
     /// Exchanges obsolete methods in frames that the VM has just given of the current thread for what their classes have
@@ -156,7 +184,11 @@ impl Vm<'_> {
                 }
                 // The frame keeps it.
                 Standing::Obsolete => self.current_version(method),
-                Standing::Gone => None,
+                Standing::Unloaded => None,
+                Standing::Freed => {
+                    FREED.store(true, Ordering::Relaxed);
+                    None
+                }
             };
             frame.method = current.unwrap_or(JMethodId::NONE);
             count += 1;
@@ -238,18 +270,16 @@ mod tests {
     }
 
     #[test]
-    fn an_id_whose_method_was_freed_is_gone() {
-        for (word, index, value) in [
-            (0, 0, 0),
-            (0, 0, 8),
-            (1, 1, 7),
-            (2, 1, 64),
-            (5, 0, 1),
-            (5, 2, 8),
-        ] {
+    fn an_id_whose_method_was_freed_is_known() {
+        for (word, index, value) in [(0, 0, 8), (1, 1, 7), (2, 1, 64), (5, 0, 1), (5, 2, 8)] {
             let mut class = Class::new(1);
             class.words[word][index] = value;
-            assert_eq!(class.standing(), Standing::Gone, "{word} {index}");
+            assert_eq!(class.standing(), Standing::Freed, "{word} {index}");
+        }
+        for nothing in [0, 55] {
+            let mut class = Class::new(1);
+            class.words[0][0] = nothing;
+            assert_eq!(class.standing(), Standing::Unloaded);
         }
     }
 }
