@@ -104,10 +104,16 @@ fn a_stream_that_dies_becomes_a_valid_file_marked_as_cut() {
             let found = check(&scene, &scene.path("").join(path));
             // The JDK's agent writes classes behind their objects, so a dump may lack some.
             let is_dump = name == "hprof-32.bin";
-            assert!(
-                found == "sound" || is_dump && found == "incomplete",
-                "{name}: {found}"
-            );
+            // A text profile without its table has no result; binary files have no mark of where one was to come.
+            let table = b"CPU SAMPLES BEGIN (";
+            let lacks_table =
+                name.ends_with(".txt") && !part.windows(table.len()).any(|window| window == table);
+            let is_right = match found.as_str() {
+                "sound" => !lacks_table,
+                "incomplete" => is_dump || lacks_table,
+                _ => false,
+            };
+            assert!(is_right, "{name} {share}: {found}");
         }
     }
 }

@@ -203,6 +203,11 @@ impl Contents {
             || self.others != hprof_foreign::Others::default()
     }
 
+    /// Whether this is a text profile with threads and traces at most, and no result.
+    pub fn lacks_tables(&self) -> bool {
+        self.lacks_tables
+    }
+
     /// Describes a file without data, in words that follow "it holds". `None` if the file has data.
     pub fn instead_of_data(&self) -> Option<&'static str> {
         if self.lacks_tables {

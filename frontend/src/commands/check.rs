@@ -58,15 +58,14 @@ impl Check {
             let lines = lines.chain(left_out::repeated(gaps.repeated_objects, repeated));
             lines.map(move |line| format!("heap dump {number}: {line}"))
         }));
-        let instead = opened.contents.instead_of_data();
-        let is_sound = opened.contents.damage.is_empty() && missing.is_empty() && instead.is_none();
+        let is_sound = opened.contents.damage.is_empty() && missing.is_empty();
         if self.json {
             print_json(&json!({
                 "file": opened.name,
                 "is_sound": is_sound,
                 "bytes": opened.contents.bytes,
                 "damage": opened.contents.damage,
-                "instead_of_data": instead,
+                "instead_of_data": opened.contents.instead_of_data(),
                 "missing": missing,
                 "gaps": gaps.iter().map(|(_, gaps, _)| gaps).collect::<Vec<_>>(),
             }))?;
@@ -95,6 +94,9 @@ fn missing_parts(opened: &Opened) -> Vec<String> {
     let contents = &opened.contents;
     let mut missing = Vec::new();
     missing.extend(left_out::by_counts(contents));
+    if contents.lacks_tables() {
+        missing.push("the tables of the profile are missing".to_owned());
+    }
     for (number, dump) in (1..).zip(&contents.dumps) {
         if !dump.is_ended {
             missing.push(format!(
@@ -125,8 +127,7 @@ fn as_text(opened: &Opened, missing: &[String], style: Style) -> String {
         text.push_str(&format!("{line}\n"));
     }
     // A listener makes such files of streams that end early, and says so in their names.
-    let instead = contents.instead_of_data();
-    if let Some(instead) = instead {
+    if let Some(instead) = contents.instead_of_data() {
         text.push_str(&format!("the file holds {instead}\n"));
     }
     let objects: u64 = contents
@@ -142,7 +143,7 @@ fn as_text(opened: &Opened, missing: &[String], style: Style) -> String {
     if objects > 0 {
         read.push_str(&format!(", {}", plural(objects, "object", "objects")));
     }
-    let verdict = if damage.is_empty() && missing.is_empty() && instead.is_none() {
+    let verdict = if damage.is_empty() && missing.is_empty() {
         style.bold("sound")
     } else if damage.is_empty() {
         style.warn("incomplete")

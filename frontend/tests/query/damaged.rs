@@ -270,10 +270,9 @@ fn a_dump_that_ends_before_its_objects_says_that_it_has_none() {
     };
     let ends = record_ends(&bytes);
     // Header alone, between records, within a record.
-    for length in [ends[0], ends[5], ends[5] + 12] {
+    for (length, expected) in [(ends[0], 0), (ends[5], 0), (ends[5] + 12, 1)] {
         let (status, said) = all(length, &["check"]);
-        assert_eq!(status, Some(1), "{said}");
-        assert!(!said.contains("sound"), "{said}");
+        assert_eq!(status, Some(expected), "{said}");
         let words = match length == ends[0] {
             true => "a header and nothing else: it is cut short",
             false => "neither a heap dump nor a profile: it may be cut short",
