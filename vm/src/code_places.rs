@@ -7,8 +7,8 @@
 //! # Hashes of frames
 //!
 //! A place stands for none, one or, where methods are inlined, several frames `f1 ... fn`, and its hash is
-//! `h(f1) * R^(n-1) + ... + h(fn)` modulo 2^64. [`StackHash`] makes that of a whole stack of those of its places. It is one and
-//! the same whatever compiler has made the code, and whatever it has inlined.
+//! `h(f1) * R^(n-1) + ... + h(fn)` modulo 2^64. [`StackHash`] makes that of a whole stack of those of its places. A stack has
+//! one hash for all compilers and all ways of inlining.
 
 use std::cell::{Cell, RefCell};
 

@@ -23,7 +23,7 @@ use hprof_walker::layout::MethodLayout;
 
 use super::guarded::{self, Copier, Plain};
 use super::releases::layout::Field;
-use super::{JMethodId, Jni, Jvmti, StackFrame, Vm, VmLibrary, VmStructs, walk_layout};
+use super::{JMethodId, Jni, Jvmti, StackFrame, StackKeys, Vm, VmLibrary, VmStructs, walk_layout};
 
 /// The VM's layout of methods.
 struct MethodIds {
@@ -32,7 +32,7 @@ struct MethodIds {
     methods: usize,
 }
 
-/// What an id stands for.
+/// The method that an id was given for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
     /// A method that its class has.
@@ -82,11 +82,18 @@ impl Reader {
     }
 }
 
-/// `None` where ids are no addresses, and the VM looks by itself whether they are known (JDK 25 and later).
+/// Empty until [`ids`] was called; `None` where ids are no addresses, and the VM looks by itself whether they are known
+/// (JDK 25 and later).
+static IDS: OnceLock<Option<MethodIds>> = OnceLock::new();
+
+/// Learns the layout if nobody has. Nobody waits for another thread here: the VM may run Java code meanwhile, which may wait
+/// for whoever waits.
 fn ids(vm: Vm<'_>) -> Option<&'static MethodIds> {
-    static IDS: OnceLock<Option<MethodIds>> = OnceLock::new();
-    IDS.get_or_init(|| MethodIds::learn(vm.jvmti, vm.jni))
-        .as_ref()
+    if IDS.get().is_none() {
+        // Another thread may have learnt it from the same VM.
+        let _ = IDS.set(MethodIds::learn(vm.jvmti, vm.jni));
+    }
+    IDS.get()?.as_ref()
 }
 
 impl MethodIds {
@@ -165,12 +172,13 @@ impl Vm<'_> {
     }
 
     /// Exchanges obsolete methods in frames that the VM has just given of the current thread for what their classes have
-    /// now, or for none: nobody could look them up later. Returns how many there were.
-    pub fn without_obsolete(self, frames: &mut [StackFrame]) -> usize {
-        let Some(ids) = ids(self) else {
-            return 0;
+    /// now, or for none: nobody could look them up later. Safe in callbacks of events: it does nothing until
+    /// [`Self::knows_method`] was asked once.
+    pub fn without_obsolete(self, frames: &mut [StackFrame]) {
+        let Some(ids) = IDS.get().and_then(Option::as_ref) else {
+            return;
         };
-        let mut count = 0;
+        let mut has_obsolete = false;
         for frame in frames {
             let method = frame.method;
             let (id, place) = (method.as_word() as usize, place(method));
@@ -191,9 +199,11 @@ impl Vm<'_> {
                 }
             };
             frame.method = current.unwrap_or(JMethodId::NONE);
-            count += 1;
+            has_obsolete = true;
         }
-        count
+        if has_obsolete {
+            StackKeys::saw_obsolete();
+        }
     }
 
     /// The version of an obsolete method that its class has now. The method is on the current thread's stack.

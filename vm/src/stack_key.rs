@@ -159,7 +159,7 @@ impl StackKeys {
     }
 
     /// Somebody has seen an obsolete method, which the VM will free.
-    pub fn saw_obsolete() {
+    pub(super) fn saw_obsolete() {
         UNLOADED.fetch_add(1, Ordering::Relaxed);
     }
 

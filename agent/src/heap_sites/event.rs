@@ -12,7 +12,7 @@ use super::sites::{Count, SiteId};
 use super::threads::{ThreadMode, ThreadState};
 use crate::hash::mix;
 use crate::options::Live;
-use crate::vm::{Class, JMethodId, Jni, JvmtiError, Ref, StackFrame, StackKeys, Vm, WeakRef};
+use crate::vm::{Class, JMethodId, Jni, JvmtiError, Ref, StackFrame, Vm, WeakRef};
 
 /// The callbacks of the mode's own environment.
 pub(super) fn table() -> raw::jvmtiEventCallbacks {
@@ -204,9 +204,7 @@ impl HeapSites {
                     jvmti: &self.jvmti,
                     jni,
                 };
-                if vm.without_obsolete(frames) > 0 {
-                    StackKeys::saw_obsolete();
-                }
+                vm.without_obsolete(frames);
                 frames
             }
             // The VM attaches a native thread, and allocates its Thread object: there are no

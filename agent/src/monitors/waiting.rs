@@ -9,7 +9,7 @@ use super::rows::{Row, RowKey, Source};
 use super::slots::{Slot, Wait, nanos};
 use super::{INNER_FRAMES, Monitors};
 use crate::hash::mix;
-use crate::vm::{Jni, Ref, StackFrame, StackKeys, Vm};
+use crate::vm::{Jni, Ref, StackFrame, Vm};
 
 /// A wait that is no contention gets a stack if it lasts this long.
 const LONG_WAIT: Duration = Duration::from_micros(100);
@@ -186,9 +186,7 @@ impl Monitors {
                     jvmti: &self.jvmti,
                     jni,
                 };
-                if vm.without_obsolete(frames) > 0 {
-                    StackKeys::saw_obsolete();
-                }
+                vm.without_obsolete(frames);
                 frames
             }
             Err(_) => {
