@@ -148,6 +148,8 @@ impl StackKeys {
     /// # Errors
     /// The VM's error.
     pub fn watch_unloading(jvmti: &Jvmti) -> Result<()> {
+        // Those before were told to nobody, but threads may remember frames.
+        UNLOADED.fetch_add(1, Ordering::Relaxed);
         // SAFETY: the VM calls an extension event's callback with the parameters it declares; this one declares JNIEnv and a name.
         let callback = unsafe {
             std::mem::transmute::<

@@ -9,14 +9,23 @@ use super::rows::{Row, RowKey, Source};
 use super::slots::{Slot, Wait, nanos};
 use super::{INNER_FRAMES, Monitors};
 use crate::hash::mix;
-use crate::vm::{Jni, Ref, StackFrame, Vm};
+use crate::vm::{CodePlaces, Jni, Ref, StackFrame, Vm};
 
 /// A wait that is no contention gets a stack if it lasts this long.
 const LONG_WAIT: Duration = Duration::from_micros(100);
 
-thread_local! {
+/// A thread's memory of its stacks.
+#[derive(Default)]
+struct OwnStacks {
+    /// The code that was on its stack.
+    places: CodePlaces,
     /// Where stacks are written to. No state: it is used within one call only.
-    static FRAMES: RefCell<Vec<StackFrame>> = const { RefCell::new(Vec::new()) };
+    frames: RefCell<Vec<StackFrame>>,
+}
+
+thread_local! {
+    /// Gone when a native thread leaves the VM in the destructor of a variable of its own, which may wait for locks.
+    static OWN: OwnStacks = OwnStacks::default();
 }
 
 /// The current thread may wait.
@@ -125,7 +134,10 @@ impl Monitors {
         let key = skipped.and_then(|skipped| {
             let frames = self.frames(source) + usize::try_from(skipped).ok()?;
             let start = mix(u64::from(serial) << 2 | source as u64, u64::from(class.id));
-            self.stack_keys.get()?.key(jni, None, frames, start)
+            let keys = self.stack_keys.get()?;
+            let key = |places: Option<&CodePlaces>| keys.key(jni, places, frames, start);
+            let known = OWN.try_with(|own| key(Some(&own.places)));
+            known.unwrap_or_else(|_| key(None))
         });
         let take = || self.row_by_stack(jni, source, class, skipped, serial);
         match key {
@@ -149,11 +161,7 @@ impl Monitors {
         skipped: Option<i32>,
         serial: u32,
     ) -> &'static Row {
-        FRAMES.with(|buffer| {
-            // Nothing in here comes back to this place, so it is free.
-            let mut buffer = buffer.try_borrow_mut().ok();
-            let mut none = Vec::new();
-            let buffer = buffer.as_deref_mut().unwrap_or(&mut none);
+        let row = |buffer: &mut Vec<StackFrame>| {
             let frames = match skipped {
                 Some(skipped) => self.stack(jni, source, skipped, buffer),
                 None => &[],
@@ -164,7 +172,11 @@ impl Monitors {
                 class,
                 frames,
             })
-        })
+        };
+        // Nothing in here comes back to this place, so the buffer is free.
+        let known = OWN.try_with(|own| own.frames.try_borrow_mut().ok().map(|mut it| row(&mut it)));
+        let known = known.ok().flatten();
+        known.unwrap_or_else(|| row(&mut Vec::new()))
     }
 
     fn stack<'a>(
