@@ -19,7 +19,15 @@ fn parts(line: &str) -> Option<(&str, u64)> {
     (!stack.is_empty()).then_some((stack, cost.parse().ok()?))
 }
 
-/// True if all lines of the start of a file are stacks, and one has more than one frame.
+/// Whether a stack of one frame may be a method: a name in a class or package, as `java.lang.Thread.run` or `a::b`.
+fn is_qualified(stack: &str) -> bool {
+    let parts = stack.rsplit_once(['.', '/', ':']);
+    stack.starts_with(|first: char| first.is_alphabetic() || "_$".contains(first))
+        && !stack.contains(char::is_whitespace)
+        && parts.is_some_and(|(_, name)| !name.is_empty())
+}
+
+/// True if all lines of the start of a file are stacks, and one has more than one frame, or a method for its only one.
 pub(crate) fn is_at(head: &[u8]) -> bool {
     if head.contains(&0) {
         return false;
@@ -36,7 +44,8 @@ pub(crate) fn is_at(head: &[u8]) -> bool {
     lines.peek().is_some()
         && lines.all(|line| {
             let found = parts(line);
-            has_frames |= found.is_some_and(|(stack, _)| stack.contains(';'));
+            has_frames |=
+                found.is_some_and(|(stack, _)| stack.contains(';') || is_qualified(stack));
             found.is_some()
         })
         && has_frames
@@ -97,12 +106,22 @@ mod tests {
     use super::*;
     use hprof_stacks::by_method;
 
+    /// As with `depth=1`.
+    #[test]
+    fn stacks_of_one_frame_are_stacks() {
+        assert!(is_at(b"java.lang.Thread.run 12\n[no stack] 3\n"));
+        assert!(is_at(b"a/B.main 12\n"));
+        assert!(is_at(b"std::thread::sleep 12\n"));
+    }
+
     #[test]
     fn lines_are_stacks() {
         let text = "[main tid=7];a/B.main;a/B.work 12\na/B.main 3\n\nnonsense\n";
         assert!(is_at(b"a;b 1\nc 2\n"));
         assert!(!is_at(text.as_bytes()));
-        assert!(!is_at(b"hello 12\n"));
+        for other in ["hello 12\n", "10.0.0.1 80\n", "see there: 7\n", "a. 1\n"] {
+            assert!(!is_at(other.as_bytes()), "{other}");
+        }
         let profile = read(text.as_bytes(), &mut |_| {});
         let weights = &profile.weights[0];
         let costs = by_method(&profile.stacks, weights);

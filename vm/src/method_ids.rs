@@ -54,9 +54,13 @@ const KNOWN: usize = 1 << 13;
 /// Ids that once were those of current methods. At the place that its bits say each.
 static CURRENT: [AtomicUsize; KNOWN] = [const { AtomicUsize::new(0) }; KNOWN];
 
+fn word(id: JMethodId) -> usize {
+    id.as_word() as usize
+}
+
 /// Where an id is remembered.
 fn place(id: JMethodId) -> &'static AtomicUsize {
-    &CURRENT[id.as_word() as usize / size_of::<usize>() % KNOWN]
+    &CURRENT[word(id) / size_of::<usize>() % KNOWN]
 }
 
 fn is_address(word: usize) -> bool {
@@ -96,6 +100,14 @@ fn ids(vm: Vm<'_>) -> Option<&'static MethodIds> {
     IDS.get()?.as_ref()
 }
 
+/// Where it can be seen that an id is still that of a method: `true` if the first four bytes at the id's address are those
+/// of the method's address from now on for as long as the method has this id, which ends before its memory is given to
+/// others (`Method::clear_jmethod_ids`); `false` if it has it no more. `None` where ids are no addresses, or nobody knows yet.
+pub(super) fn is_id_of(id: usize, method: usize) -> Option<bool> {
+    let ids = IDS.get()?.as_ref()?;
+    Some(ids.is_id_of(&mut Reader::Own, id, method))
+}
+
 impl MethodIds {
     fn learn(jvmti: &Jvmti, jni: &Jni) -> Option<Self> {
         let structs = VmStructs::of(VmLibrary::of(jvmti)?)?;
@@ -107,12 +119,17 @@ impl MethodIds {
         let object = jni.find_class(c"java/lang/Object").ok()?;
         let methods = jvmti.declared_methods(object.get()).ok()?;
         let is_current =
-            |&method: &JMethodId| ids.standing(&mut Reader::Own, method) == Standing::Current;
+            |method: &JMethodId| ids.standing(&mut Reader::Own, word(*method)) == Standing::Current;
         (!methods.is_empty() && methods.iter().all(is_current)).then_some(ids)
     }
 
-    fn standing(&self, reader: &mut Reader, id: JMethodId) -> Standing {
-        let id = id.as_word() as usize;
+    /// Whether a current method has the id.
+    fn is_id_of(&self, reader: &mut Reader, id: usize, method: usize) -> bool {
+        let is_current = self.standing(reader, id) == Standing::Current;
+        is_current && reader.read(id, 0) == Some(method)
+    }
+
+    fn standing(&self, reader: &mut Reader, id: usize) -> Standing {
         match reader.read(id, 0) {
             // As for numbers that are no addresses, too (`JNIMethodBlock::_free_method`).
             Some(method) if !is_address(method) => Standing::Unloaded,
@@ -156,11 +173,11 @@ impl Vm<'_> {
             return true;
         };
         let mut reader = Copier::new().map_or(Reader::Own, Reader::Copying);
-        if reader.read::<usize>(method.as_word() as usize, 0).is_none() {
+        if reader.read::<usize>(word(method), 0).is_none() {
             // The VM never frees the word of an id: something is wrong with the copier.
             reader = Reader::Own;
         }
-        match ids.standing(&mut reader, method) {
+        match ids.standing(&mut reader, word(method)) {
             Standing::Current => true,
             Standing::Obsolete => !FREED.load(Ordering::Relaxed),
             Standing::Unloaded => false,
@@ -181,11 +198,11 @@ impl Vm<'_> {
         let mut has_obsolete = false;
         for frame in frames {
             let method = frame.method;
-            let (id, place) = (method.as_word() as usize, place(method));
+            let (id, place) = (word(method), place(method));
             if id != 0 && place.load(Ordering::Relaxed) == id {
                 continue;
             }
-            let current = match ids.standing(&mut Reader::Own, method) {
+            let current = match ids.standing(&mut Reader::Own, id) {
                 Standing::Current => {
                     place.store(id, Ordering::Relaxed);
                     continue;
@@ -264,12 +281,31 @@ mod tests {
         }
 
         fn standing(&self) -> Standing {
-            let id = self.words[0].as_ptr().expose_provenance();
-            // SAFETY: no VM gets it.
-            let id = unsafe { JMethodId::from_raw(id as _) };
-            self.ids
-                .standing(&mut Reader::Copying(Copier::new().unwrap()), id)
+            self.ids.standing(&mut reader(), self.address(0))
         }
+
+        fn address(&self, index: usize) -> usize {
+            self.words[index].as_ptr().expose_provenance()
+        }
+    }
+
+    fn reader() -> Reader {
+        Reader::Copying(Copier::new().unwrap())
+    }
+
+    /// An interpreted frame has the method itself, which may be a version that its class has no more.
+    #[test]
+    fn an_id_is_that_of_one_method() {
+        let is_id_of = |class: &Class, method: usize| {
+            let (id, method) = (class.address(0), class.address(method));
+            class.ids.is_id_of(&mut reader(), id, method)
+        };
+        let mut class = Class::new(1);
+        assert!(is_id_of(&class, 1));
+        assert!(!is_id_of(&class, 2));
+        class.words[0][0] = 0;
+        assert!(!is_id_of(&class, 1), "its class was unloaded");
+        assert!(!is_id_of(&Class::new(2), 1), "it is obsolete");
     }
 
     #[test]

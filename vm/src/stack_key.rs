@@ -11,10 +11,13 @@
 //! ids: it does not change when a method is compiled. What frames a place in code stands for is looked up once
 //! ([`CodePlaces`]). Where that is not known, the place itself is hashed.
 //!
-//! An interpreted frame has the address of its method, which another method may get once classes were unloaded. So
-//! unloading is counted ([`StackKeys::watch_unloading`]), and such frames are looked up again after it. The VM tells
-//! of it some milliseconds late, on its service thread; a method that gets the memory before is taken for the
+//! An interpreted frame has the address of its method, which another method may get once classes were unloaded or
+//! redefined. Up to JDK 24 the id is a place in memory that has the method's address until then ([`is_id_of`]). Later ids are
+//! numbers, and unloading is counted ([`StackKeys::watch_unloading`]), so that such frames are looked up again after it. The
+//! VM tells of it some milliseconds late, on its service thread; a method that gets the memory before is taken for the
 //! unloaded one until then. Compiled code has a number that no other code gets.
+//!
+//! [`is_id_of`]: super::method_ids::is_id_of
 //!
 //! Wherever a frame is not of the kinds known here (for instance of a virtual thread
 //! whose callers are still in the heap) there is no number, and the caller takes the
@@ -199,7 +202,7 @@ impl StackKeys {
                     word(interpreted::METHOD)?,
                     word(interpreted::BYTECODE)?,
                     &mut hash,
-                );
+                )?;
                 seen += 1;
                 Frame {
                     sp: word(interpreted::CALLER_SP)?,
@@ -248,7 +251,7 @@ impl StackKeys {
         Some(hash.key())
     }
 
-    /// Adds an interpreted frame.
+    /// Adds an interpreted frame; `None` as for [`Self::interpreted_place`].
     #[inline]
     fn add_interpreted(
         &self,
@@ -256,11 +259,14 @@ impl StackKeys {
         method: usize,
         bytecode: usize,
         hash: &mut StackHash,
-    ) {
+    ) -> Option<()> {
         let key = places.and(PlaceKey::of_interpreted(method, bytecode));
         let known = key.and_then(|key| places?.find(key));
         match known {
-            Some(place) => hash.add(place.hash, 1),
+            Some(place) => {
+                hash.add(place.hash, 1);
+                Some(())
+            }
             None => self.interpreted_place(places, key, method, bytecode, hash),
         }
     }

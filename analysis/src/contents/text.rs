@@ -44,6 +44,10 @@ fn is_section(line: &str) -> bool {
         "HEAP DUMP BEGIN (",
         "count callee caller time",
         "THREAD START (obj=",
+        // With cpu=old there is no header, so that these can be first.
+        "THREAD END (id = ",
+        "WAIT: MONITOR ",
+        "WAITED: MONITOR ",
     ];
     starts.iter().any(|start| line.starts_with(start))
         || line.strip_prefix("TRACE ").is_some_and(|rest| {
@@ -357,6 +361,15 @@ mod tests {
         assert!(!looks_like_a_profile(b"TRACE 300001:\n\0"));
         assert!(looks_like_a_profile(b"some words\nTRACE 300001:\n"));
         assert!(looks_like_a_profile(b"count callee caller time\n"));
+    }
+
+    /// `cpu=old,monitor=y` writes no header, and waits long before the first section.
+    #[test]
+    fn a_profile_may_begin_with_waits() {
+        let waits = "WAIT: MONITOR LA;, timeout=1, thread 200009\n".repeat(2 * HEAD / 40);
+        assert!(looks_like_a_profile(waits.as_bytes()));
+        let waited = "WAITED: MONITOR LA;, time_waited=1, thread 200009\n";
+        assert!(looks_like_a_profile(waited.as_bytes()));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::{ALL, Frame, Stack, StackKeys, UNLOADED, WORD};
 use crate::StackWalker;
 use crate::code_blobs::Blob;
 use crate::code_places::{Code, CodePlaces, Place, PlaceKey, StackHash};
+use crate::method_ids::is_id_of;
 
 /// A place, as far as it is needed for a key.
 pub(super) struct Found {
@@ -55,7 +56,8 @@ fn frames_at(walker: &StackWalker, pc: usize, wanted: usize) -> Option<Frames> {
 }
 
 impl StackKeys {
-    /// Finds an interpreted frame that is not known yet.
+    /// Adds an interpreted frame that is not known yet. `None` if its method has no id, but will have one once the VM has given the stack:
+    /// its address may be that of an unloaded one, as long as nobody has told of that.
     #[cold]
     pub(super) fn interpreted_place(
         &self,
@@ -64,30 +66,43 @@ impl StackKeys {
         method: usize,
         bytecode: usize,
         hash: &mut StackHash,
-    ) {
-        let id = UNLOADED.load(Ordering::Relaxed);
+    ) -> Option<()> {
+        let unloaded = UNLOADED.load(Ordering::Relaxed);
         let frame = match (&self.walker, key) {
             (Some(walker), Some(_)) => walker.interpreted_frame(method, bytecode),
             _ => None,
         };
         let mut found = StackHash::NONE;
-        let has_id = frame.is_some_and(|frame| frame.method_id != 0);
-        match frame.filter(|_| has_id) {
+        let frame = frame.filter(|frame| frame.method_id != 0);
+        if frame.is_none() && key.is_some() && places.is_some_and(CodePlaces::waits_for_ids) {
+            return None;
+        }
+        match frame {
             Some(frame) => found.add_frame(frame.method_id as u64, frame.location as u64),
-            None => found.add_frame(method as u64 ^ u64::from(id) << 48, bytecode as u64),
+            None => found.add_frame(method as u64 ^ u64::from(unloaded) << 48, bytecode as u64),
         }
         hash.add(found.of_place(), 1);
-        if let (Some(at), Some(places)) = (key, places)
-            && (has_id || !places.waits_for_ids())
-        {
-            let code = Code {
-                id,
-                id_at: UNLOADED.as_ptr().expose_provenance(),
-                frame_words: 0,
-                frames: 1,
-            };
-            places.add(Place::new(at, code, found));
-        }
+        let (Some(at), Some(places)) = (key, places) else {
+            return Some(());
+        };
+        let as_told = (unloaded, UNLOADED.as_ptr().expose_provenance());
+        let (id, id_at) = match frame {
+            Some(frame) => match is_id_of(frame.method_id, method) {
+                Some(true) => (method as u32, frame.method_id),
+                // An old version of a method, whose id is that of the current one, or whose memory will be free before the id.
+                Some(false) => return Some(()),
+                None => as_told,
+            },
+            None => as_told,
+        };
+        let code = Code {
+            id,
+            id_at,
+            frame_words: 0,
+            frames: 1,
+        };
+        places.add(Place::new(at, code, found));
+        Some(())
     }
 
     /// Finds the code of a frame that is not known yet.
