@@ -194,8 +194,9 @@ fn a_stack_is_taken_once_for_all_compilers_and_classes() {
         if cfg!(target_arch = "x86_64") {
             let counter = |name| profile.counter(name);
             let (taken, sites) = (counter("stacks_taken"), counter("sites"));
-            // Once more for each where methods had no ids at first, and for few frames that are due for deoptimization.
-            assert!(taken < 2 * sites + 100, "{taken} stacks, {sites} sites");
+            // Once more for each compilation that is met before its methods have ids, and where it is due for deoptimization: how
+            // many there are depends on when compilers get to run. It would be once for each of 240,000 arrays.
+            assert!(taken < 8 * sites + 100, "{taken} stacks, {sites} sites");
             let events = counter("allocation_events") - counter("without_event");
             assert!(events < 2 * taken + 1000, "{events} events, {taken} stacks");
         }

@@ -147,10 +147,15 @@ fn waiting_gets_no_samples() {
                 profile.samples(|trace| trace.thread == Some(serial))
             };
             for name in ["accept", "read", "pipe", "sleep", "park", "wait", "enter"] {
-                assert!(outcome.printed(name) < 0.005, "{name} was not waiting");
-                // Less than half an interval of CPU time is worth one sample at most, by chance, for
-                // starting the thread; two seconds of waiting would be 200.
-                assert!(samples(name) <= 1, "samples on the thread \"{name}\"");
+                // The VM spins before it waits for a monitor, and longer where it gets no processor.
+                let used = outcome.printed(name);
+                assert!(used < 0.05, "{name} was not waiting");
+                // One for each interval of CPU time, and one more by chance; two seconds of waiting would be 200.
+                let most = 1.0 + used / 0.01;
+                assert!(
+                    samples(name) as f64 <= most,
+                    "samples on the thread \"{name}\""
+                );
             }
             let truth = outcome.printed("spinner");
             assert!(truth > 0.1, "the spinner got no CPU");
