@@ -154,8 +154,13 @@ fn collections_are_those_that_the_jvm_counts() {
             let expected = parts[1].parse::<u64>().expect("a number") - before;
             // The end of the recording allocates, so that the JVM may collect once more after it has printed its beans.
             let most = counted(&whole, parts[0]).expect("a count") - before;
+            // Beans count each pause of a cycle, recordings those of cycles that have ended.
+            let least = match collector {
+                Collector::Z | Collector::Shenandoah => expected.saturating_sub(4),
+                _ => expected,
+            };
             assert!(
-                (expected..=most).contains(&found),
+                (least..=most).contains(&found),
                 "{line}: {found}, {before} before, {most} in the log: {}",
                 recorded["kinds"]
             );
