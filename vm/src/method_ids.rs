@@ -100,9 +100,9 @@ fn ids(vm: Vm<'_>) -> Option<&'static MethodIds> {
     IDS.get()?.as_ref()
 }
 
-/// Where it can be seen that an id is still that of a method: `true` if the first four bytes at the id's address are those
-/// of the method's address from now on for as long as the method has this id, which ends before its memory is given to
-/// others (`Method::clear_jmethod_ids`); `false` if it has it no more. `None` where ids are no addresses, or nobody knows yet.
+/// Whether a current method, whose address this is, has the id. If so, the word at the id has that address until the VM
+/// redefines the method or is about to free it (`Method::clear_jmethod_ids`), and can be read for ever. `None` where ids are no
+/// addresses, or as long as the layout is not learnt.
 pub(super) fn is_id_of(id: usize, method: usize) -> Option<bool> {
     let ids = IDS.get()?.as_ref()?;
     Some(ids.is_id_of(&mut Reader::Own, id, method))

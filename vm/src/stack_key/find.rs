@@ -56,8 +56,8 @@ fn frames_at(walker: &StackWalker, pc: usize, wanted: usize) -> Option<Frames> {
 }
 
 impl StackKeys {
-    /// Adds an interpreted frame that is not known yet. `None` if its method has no id, but will have one once the VM has given the stack:
-    /// its address may be that of an unloaded one, as long as nobody has told of that.
+    /// Adds an interpreted frame that is not known yet. `None` if its method has no id, but will have one once the VM has given
+    /// the stack: until then nothing tells it from an unloaded method at the same address.
     #[cold]
     pub(super) fn interpreted_place(
         &self,
@@ -89,7 +89,7 @@ impl StackKeys {
         let (id, id_at) = match frame {
             Some(frame) => match is_id_of(frame.method_id, method) {
                 Some(true) => (method as u32, frame.method_id),
-                // An old version of a method, whose id is that of the current one, or whose memory will be free before the id.
+                // An old version of a method: it has the id of the current one, or one that outlives it.
                 Some(false) => return Some(()),
                 None => as_told,
             },
