@@ -2,6 +2,8 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::mem::MaybeUninit;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
@@ -31,6 +33,7 @@ pub struct Run {
     main: Vec<OsString>,
     variables: Vec<(OsString, OsString)>,
     time_limit: Duration,
+    blocked: Vec<i32>,
     folder: TempDir,
 }
 
@@ -56,6 +59,7 @@ impl Run {
             main: Vec::new(),
             variables: Vec::new(),
             time_limit: Duration::from_secs(120),
+            blocked: Vec::new(),
             folder: folder.unwrap_or_else(|error| panic!("no temporary folder: {error}")),
         }
     }
@@ -137,6 +141,12 @@ impl Run {
         self.folder.path().join(name)
     }
 
+    /// Starts the JVM with these signals blocked, as some launchers do.
+    pub fn blocking(mut self, signals: impl IntoIterator<Item = i32>) -> Run {
+        self.blocked = signals.into_iter().collect();
+        self
+    }
+
     /// How long the JVM may run before it is killed.
     pub fn time_limit(mut self, limit: Duration) -> Run {
         self.time_limit = limit;
@@ -167,6 +177,9 @@ impl Run {
             java.env_remove(name);
         }
         java.envs(self.variables);
+        if !self.blocked.is_empty() {
+            block(&mut java, self.blocked);
+        }
         let command = shell_line(&java);
         let process = Process::start(&mut java);
         let deadline = process.started() + self.time_limit;
@@ -178,6 +191,23 @@ impl Run {
             folder: Some(self.folder),
         }
     }
+}
+
+/// Has the process begin with these signals blocked.
+fn block(command: &mut Command, signals: Vec<i32>) {
+    let block = move || {
+        let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+        // SAFETY: the set is a local, and zero bytes are the empty set.
+        unsafe {
+            for &signal in &signals {
+                libc::sigaddset(set.as_mut_ptr(), signal);
+            }
+            libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), std::ptr::null_mut());
+        }
+        Ok(())
+    };
+    // SAFETY: system calls and nothing else between fork and exec.
+    unsafe { command.pre_exec(block) };
 }
 
 /// A running JVM. Dropping it kills it.

@@ -1,6 +1,6 @@
 //! The profile agrees with what the programs know about themselves.
 
-use java_test_harness::{Jdk, Outcome, Run, each_jdk};
+use java_test_harness::{Jdk, Outcome, Run, Trace, each_jdk};
 
 /// Runs Spin for N CPU seconds in total.
 fn spin(jdk: &'static Jdk, options: &str, seconds: f64, threads: u32) -> Outcome {
@@ -320,4 +320,37 @@ fn threads_that_end_at_once_are_stood_for() {
         );
         assert_near("share of hot()", hot / (hot + warm), 0.75, 0.25);
     });
+}
+
+/// The share of a method that has four fifths of each cycle of some length, which the sampler must not be in step with.
+/// In step, it would see one method all the time.
+fn check_cycle(jdk: &'static Jdk, options: &str, micros: u32) {
+    let run = Run::new(jdk).agent(options).class("Lockstep");
+    let outcome = run.args([micros.to_string(), "3".to_owned()]).run();
+    let outcome = outcome.expect_status(0);
+    let profile = outcome.profile();
+    let is_counted = |trace: &Trace| !trace.has(".[runnable]");
+    let [most, rest] = ["Lockstep.most", "Lockstep.rest"]
+        .map(|method| profile.samples(|trace| trace.is_in(method) && is_counted(trace)) as f64);
+    let [true_most, true_rest] = ["most", "rest"].map(|it| outcome.printed(it));
+    let (share, truth) = (most / (most + rest), true_most / (true_most + true_rest));
+    // Looks of the safepoint engine count more or less than one sample, as the time since the one before was.
+    let deviation = 1.4 * (truth * (1.0 - truth) / (most + rest)).sqrt();
+    let what = format!("{options}: share of most() in cycles of {micros} us");
+    // The first samples are taken at ticks, before the thread is known to run for long.
+    assert_near(&what, share, truth, 4.0 * deviation + 0.02);
+}
+
+#[test]
+fn work_in_step_with_the_scheduler_gets_its_share() {
+    each_jdk(|jdk| check_cycle(jdk, "cpu=samples", 4000));
+}
+
+#[test]
+fn work_in_step_with_any_sampler_gets_its_share() {
+    let jdk = Jdk::feature_release(17);
+    check_cycle(jdk, "cpu=samples,engine=signal", 8000);
+    check_cycle(jdk, "cpu=samples,interval=1", 4000);
+    check_cycle(jdk, "cpu=samples,engine=safepoint", 10_000);
+    check_cycle(jdk, "cpu=wall", 10_000);
 }

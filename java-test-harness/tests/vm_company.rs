@@ -4,7 +4,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Duration;
 
-use java_test_harness::{Jdk, Run, agent_library, classes, each_jdk, each_jdk_since};
+use java_test_harness::{Jdk, Outcome, Run, agent_library, classes, each_jdk, each_jdk_since};
 
 const MODES: [&str; 9] = [
     "heap=dump",
@@ -92,7 +92,7 @@ fn signals_of_another_profiler_are_noticed_once() {
     let pid = i32::try_from(running.pid()).unwrap();
     for _ in 0..200 {
         // SAFETY: a signal to a process of our own.
-        unsafe { libc::kill(pid, libc::SIGPROF) };
+        unsafe { libc::kill(pid, libc::SIGSTKFLT) };
         std::thread::sleep(Duration::from_millis(10));
     }
     running.wait_until("the remark", |running| {
@@ -153,5 +153,107 @@ fn alone_nothing_is_said() {
         let profile = String::from_utf8(outcome.bytes("out.txt")).unwrap();
         let [said, written] = remarks(&outcome.stderr, &profile);
         assert!(said.is_empty() && written.is_empty(), "{said:?}");
+    });
+}
+
+/// The signals of Unix, and those that the agent chooses from.
+fn blockable() -> impl Iterator<Item = i32> {
+    (1..=64).filter(|signal| !matches!(signal, 9 | 19 | 32 | 33))
+}
+
+/// Checks that a program has the samples of its CPU time, as it has where no signal is blocked.
+fn check_has_samples(outcome: &Outcome, truth: f64) {
+    let profile = outcome.profile();
+    let sampled = profile.samples_with("Spin.hot") + profile.samples_with("Spin.warm");
+    let sampled = sampled as f64 * 0.01;
+    // The VM starts and ends beside the spinner, and the wall clock counts the CPU time within some samples.
+    assert!(
+        (sampled - truth).abs() <= 0.15 + 0.2 * truth,
+        "{sampled} s in the profile, in truth {truth}:\n{}",
+        outcome.report()
+    );
+}
+
+#[test]
+fn a_program_whose_launcher_blocks_signals_has_its_samples() {
+    each_jdk(|jdk| {
+        let run = |options: &str, blocked: Vec<i32>| {
+            let run = Run::new(jdk).agent(options).blocking(blocked);
+            let outcome = run.class("Spin").args(["0.7", "1"]).run();
+            outcome.expect_status(0)
+        };
+        let one = vec![libc::SIGSTKFLT];
+        let outcome = run("cpu=samples", one.clone());
+        check_has_samples(&outcome, outcome.printed("cpu"));
+        for options in ["cpu=samples,signal=STKFLT", "cpu=samples"] {
+            let outcome = run(options, blockable().collect());
+            check_has_samples(&outcome, outcome.printed("cpu"));
+            assert!(!outcome.stderr.contains("block"), "{}", outcome.stderr);
+        }
+        // Without frames for states, a thread's samples in a method are with and without a CPU.
+        let outcome = run("cpu=wall,filter=spinner*", blockable().collect());
+        let running = outcome.profile().samples(|trace| trace.has(".[running]"));
+        let (running, truth) = (running as f64 * 0.01, outcome.printed("spinner-0.hot"));
+        assert!(
+            running > 0.5 * truth,
+            "{running} s running, {truth} s in hot()"
+        );
+    });
+}
+
+/// A native library that blocks signals on its thread (by JEP 454 here).
+#[test]
+fn a_thread_that_blocks_signals_is_sampled_and_named() {
+    each_jdk_since(22, |jdk| {
+        for mode in ["cpu=samples", "cpu=wall"] {
+            let signals = [16, 27, 30, 46].map(|signal: i32| signal.to_string());
+            let run = Run::new(jdk).jvm_arg("--enable-native-access=ALL-UNNAMED");
+            let run = run.agent(&format!("{mode},thread=y,depth=16"));
+            let run = run.class("BlocksSignals");
+            let run = run.args(["1.5".to_owned()]).args(signals);
+            let outcome = run.run().expect_status(0);
+            let said = &outcome.stderr;
+            assert_eq!(
+                said.matches("thread \"blocker\" blocks signal").count(),
+                1,
+                "{mode}: {said}"
+            );
+            let profile = outcome.profile();
+            let samples = profile
+                .samples(|trace| trace.has("BlocksSignals.spin") && !trace.has(".[runnable]"));
+            let (sampled, truth) = (samples as f64 * 0.01, outcome.printed("cpu"));
+            assert!(
+                (sampled - truth).abs() <= 0.1 + 0.3 * truth,
+                "{mode}: {sampled} s in the profile, in truth {truth}:\n{}",
+                outcome.report()
+            );
+            assert_eq!(profile.counter("threads_blocking_signal"), 1);
+        }
+    });
+}
+
+#[test]
+fn flight_recorder_samples_cpu_time_beside_the_agent() {
+    each_jdk_since(25, |jdk| {
+        let flags = "-XX:StartFlightRecording:jdk.CPUTimeSample#enabled=true,filename=r.jfr";
+        let run = Run::new(jdk).agent("cpu=samples").jvm_arg(flags);
+        let outcome = run.class("Spin").args(["1", "1"]).run().expect_status(0);
+        check_has_samples(&outcome, outcome.printed("cpu"));
+        let said = &outcome.stderr;
+        assert!(!said.contains("one profiler at a time"), "{said}");
+        let mut jfr = Command::new(jdk.tool("jfr"));
+        let recording = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(recording.path(), outcome.bytes("r.jfr")).unwrap();
+        let summary = jfr.arg("summary").arg(recording.path()).output().unwrap();
+        let summary = String::from_utf8(summary.stdout).unwrap();
+        let line = summary
+            .lines()
+            .find(|line| line.contains("jdk.CPUTimeSample "))
+            .unwrap_or_default();
+        let events = line
+            .split_whitespace()
+            .nth(1)
+            .and_then(|it| it.parse().ok());
+        assert!(events.is_some_and(|events: u32| events > 20), "{summary}");
     });
 }

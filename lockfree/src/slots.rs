@@ -126,12 +126,15 @@ impl<T: Default> Slots<T> {
         self.live(token).map(change)
     }
 
-    /// Calls `change` with every slot, free ones included. No thread gets a slot
-    /// meanwhile.
-    pub fn with_all(&self, mut change: impl FnMut(&T)) {
+    /// Calls `change` with every slot, free ones included, and its token, which is that of no thread for free ones.
+    /// No thread gets a slot meanwhile, or gives one back.
+    pub fn with_all(&self, mut change: impl FnMut(SlotToken, &T)) {
         let free = self.free.lock();
-        for slot in (0..free.used).filter_map(|index| self.slot(index)) {
-            change(&slot.content);
+        for index in 0..free.used {
+            if let Some(slot) = self.slot(index) {
+                let generation = slot.generation.load(Ordering::Acquire);
+                change(SlotToken { index, generation }, &slot.content);
+            }
         }
     }
 

@@ -219,7 +219,7 @@ fn a_thread_that_starts_hears_what_is_said_to_all() {
             })
         };
         wanted.store(2, Ordering::Relaxed);
-        slots.with_all(fill(2));
+        slots.with_all(|_, slot| fill(2)(slot));
         let word = starting.join().unwrap();
         let slot = slots.current(word).unwrap();
         assert_eq!(slot.0.load(Ordering::Relaxed), 2);

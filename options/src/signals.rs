@@ -11,6 +11,10 @@ static SIGNALS: &[(&str, i32, Option<&str>)] = &[
     ("URG", libc::SIGURG, None),
     ("WINCH", libc::SIGWINCH, None),
     ("XCPU", libc::SIGXCPU, None),
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    ("STKFLT", libc::SIGSTKFLT, None),
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    ("PWR", libc::SIGPWR, None),
     ("HUP", libc::SIGHUP, Some(SHUTDOWN)),
     ("INT", libc::SIGINT, Some(SHUTDOWN)),
     ("TERM", libc::SIGTERM, Some(SHUTDOWN)),
@@ -51,7 +55,8 @@ const ERRORS: &str = "the JVM handles errors with it";
 const UNCATCHABLE: &str = "it cannot be caught";
 const JOB_CONTROL: &str = "shells control jobs with it";
 
-/// The number of a signal given by name, with or without `SIG`, or by number.
+/// The number of a signal given by name, with or without `SIG`, or by number. Real-time signals have the names that
+/// shells give them, such as `RTMIN+3` and `RTMAX-1`.
 ///
 /// # Errors
 ///
@@ -62,6 +67,7 @@ pub(super) fn number(text: &str) -> Result<i32, String> {
         .parse::<i32>()
         .ok()
         .filter(|_| text.starts_with(|c| c != '+'));
+    let by_number = by_number.or_else(|| real_time(name));
     let known = SIGNALS
         .iter()
         .find(|&&(known, number, _)| known == name || Some(number) == by_number);
@@ -83,6 +89,30 @@ pub(super) fn number(text: &str) -> Result<i32, String> {
                 },
             )
         }
+    }
+}
+
+/// The number of a real-time signal by its name.
+fn real_time(name: &str) -> Option<i32> {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        let (first, last) = (libc::SIGRTMIN(), libc::SIGRTMAX());
+        let steps = |text: &str, sign: char| match text.strip_prefix(sign) {
+            Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+                digits.parse::<u8>().ok().map(i32::from)
+            }
+            Some(_) => None,
+            None => text.is_empty().then_some(0),
+        };
+        if let Some(rest) = name.strip_prefix("RTMIN") {
+            return Some(first + steps(rest, '+')?);
+        }
+        Some(last - steps(name.strip_prefix("RTMAX")?, '-')?)
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    {
+        let _ = name;
+        None
     }
 }
 
@@ -157,6 +187,27 @@ mod tests {
     fn real_time_signals_go_by_number() {
         assert_eq!(number("40"), Ok(40));
         assert_eq!(number("64"), Ok(64));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn real_time_signals_go_by_name() {
+        let (first, last) = (libc::SIGRTMIN(), libc::SIGRTMAX());
+        for (text, expected) in [
+            ("RTMIN", first),
+            ("SIGRTMIN+12", first + 12),
+            ("RTMAX-0", last),
+            ("SIGRTMAX-3", last - 3),
+        ] {
+            assert_eq!(number(text), Ok(expected), "{text}");
+        }
+        for text in [
+            "RTMIN-1", "RTMIN+99", "RTMAX+1", "RTMIN+", "RTMIN+1x", "RTMAX-99", "RTMIN+-1",
+        ] {
+            assert!(number(text).is_err(), "{text}");
+        }
+        assert_eq!(number("STKFLT"), Ok(16));
+        assert_eq!(number("SIGPWR"), Ok(libc::SIGPWR));
     }
 
     proptest! {

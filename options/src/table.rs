@@ -447,7 +447,7 @@ pub static TABLE: &[OptionSpec] = &[
         default: "auto",
         summary: "signal of the timers",
         details: "the signal of the threads' timers (`cpu=samples` with `engine=signal`, \
-                  `cpu=times`), such as `SIGPROF`, `PROF` or `27`; needed only if the program \
+                  `cpu=times`), such as `SIGPROF`, `PROF`, `RTMIN+3` or `27`; needed only if the program \
                   uses the default one",
         section: Section::New,
         kind: Kind::Text(|raw| &mut raw.signal),

@@ -1,5 +1,6 @@
 //! The recorder of cpu=samples and cpu=wall.
 
+mod deaf;
 mod remarks;
 mod rounds;
 
@@ -26,6 +27,7 @@ use crate::output::thread_object;
 use crate::recording::{Activity, Context, Incomplete, LiveThread, Recorder, Run};
 use crate::report;
 use crate::vm::StillInside;
+use deaf::DeafThreads;
 use rounds::{Distinctions, count};
 
 /// Counts samples by trace.
@@ -36,7 +38,9 @@ pub struct SamplesRecorder {
     symbols: CSymbols,
     /// Stacks of the signal engine have native code.
     has_c_frames: bool,
-    /// The safepoint engine's, if that is used.
+    /// Threads that block the signal.
+    deaf: DeafThreads,
+    /// The safepoint engine's, if that is used, be it for these threads only.
     safepoint: Option<SafepointSampler>,
     /// The options ask for the mode.
     is_wanted: bool,
@@ -90,6 +94,7 @@ impl SamplesRecorder {
             counts: SampleCounts::default(),
             symbols: CSymbols::default(),
             has_c_frames: settings.c_stack && cfg!(target_arch = "x86_64"),
+            deaf: DeafThreads::default(),
             safepoint: None,
             is_wanted: settings.modes.cpu_samples,
             apart: Distinctions::of(settings),
@@ -164,10 +169,13 @@ impl SamplesRecorder {
         self.mute(cx, thread, true)
     }
 
-    fn report_refused_timers(&self, run: &Run) {
-        if let Engine::Signal(engine, _) = self.sampling.engine()
-            && let Some((threads, error)) = engine.take_refused_timers()
-        {
+    /// Gives threads the timers that they have asked for, and reports those that the kernel has refused.
+    fn see_to_timers(&self, run: &Run) {
+        let Engine::Signal(engine, installed) = self.sampling.engine() else {
+            return;
+        };
+        engine.give_delay_timers(installed);
+        if let Some((threads, error)) = engine.take_refused_timers() {
             no_timer(run, threads, &error);
         }
     }
@@ -242,7 +250,8 @@ impl Recorder for SamplesRecorder {
         self.safepoint_round(cx);
         self.wall_round(cx);
         self.read_vm_threads(cx.run);
-        self.report_refused_timers(cx.run);
+        self.see_to_timers(cx.run);
+        self.look_for_deaf_threads(cx.run, false);
         let is_unfinished = self.follow_code();
         match self.drain(cx) {
             _ if is_unfinished => Activity::Unfinished,
@@ -253,6 +262,7 @@ impl Recorder for SamplesRecorder {
 
     fn dump(&mut self, cx: &mut Context<'_>, _is_last: bool) -> Result<(), Incomplete> {
         cx.announce(" CPU usage by sampling running threads ...");
+        self.look_for_deaf_threads(cx.run, true);
         self.write_table(cx, cx.run.settings.cutoff);
         let remarks = self.remarks(cx);
         cx.comment(&remarks);
@@ -318,6 +328,8 @@ impl Recorder for SamplesRecorder {
             engine.detach(installed);
         }
         restore_debug_info();
+        self.deaf = DeafThreads::default();
+        self.safepoint = None;
         self.wall = None;
         self.sampling.wall.clear();
         Ok(())

@@ -3,6 +3,8 @@
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
+use super::task;
+
 /// The number of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SignalNumber(pub i32);
@@ -22,7 +24,7 @@ pub enum SignalError {
     #[error("signal {0} already has a handler in this process; choose another with signal=")]
     Taken(i32),
     /// Each of the signals that are tried has a handler.
-    #[error("SIGPROF and the signals used in its place all have handlers in this process")]
+    #[error("SIGSTKFLT and the signals used in its place all have handlers in this process")]
     AllTaken,
     /// The kernel says no.
     #[error("signal {0} cannot be handled: {1}")]
@@ -86,8 +88,18 @@ impl Installed {
     }
 }
 
-/// Installs `handler` for the wanted signal, or for the first free one.
-/// Real-time signals come last: they queue, and so outrun a slow handler.
+/// The signals to choose from, the best first.
+///
+/// No program, library or kernel of today sends SIGSTKFLT, a number from the time of coprocessors. SIGPWR is an init's.
+/// SIGPROF comes last, though no worse: Flight Recorder of JDK 25 and async-profiler want it, and do nothing if it is
+/// taken.
+pub fn candidates() -> [SignalNumber; 4] {
+    let real_time = libc::SIGRTMIN().saturating_add(12);
+    [libc::SIGSTKFLT, real_time, libc::SIGPWR, libc::SIGPROF].map(SignalNumber)
+}
+
+/// Installs `handler` for the wanted signal, or for that of the [`candidates`] which has no handler and which the fewest
+/// threads block.
 ///
 /// # Errors
 /// [`SignalError`] when the signal, or each of the usual ones, has an owner.
@@ -99,13 +111,54 @@ pub fn install(wanted: Option<SignalNumber>, handler: Handler) -> Result<Install
             Err(SignalError::Taken(signal))
         };
     }
-    let last = libc::SIGRTMIN() + 12;
-    for signal in [libc::SIGPROF, libc::SIGSTKFLT, libc::SIGPWR, last] {
-        if is_free(signal)? {
-            return set(signal, handler);
-        }
+    let masks = task::blocked_signals_of_all();
+    let blocking = |signal: SignalNumber| masks.iter().filter(|mask| mask.has(signal)).count();
+    let free = candidates().into_iter().filter_map(|signal| {
+        let is_free = is_free(signal.0);
+        is_free.map(|free| free.then_some(signal)).transpose()
+    });
+    let free: Vec<SignalNumber> = free.collect::<Result<_, _>>()?;
+    let best = free.into_iter().min_by_key(|&signal| blocking(signal));
+    set(best.ok_or(SignalError::AllTaken)?.0, handler)
+}
+
+/// The signals that a thread blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SignalMask(pub u64);
+
+impl SignalMask {
+    /// Whether the signal is blocked.
+    pub fn has(self, signal: SignalNumber) -> bool {
+        let bit = u32::try_from(signal.0)
+            .ok()
+            .and_then(|it| it.checked_sub(1));
+        bit.and_then(|bit| self.0.checked_shr(bit))
+            .is_some_and(|rest| rest & 1 == 1)
     }
-    Err(SignalError::AllTaken)
+}
+
+/// Whether the current thread blocks the signal.
+pub fn is_blocked(signal: i32) -> bool {
+    let mut mask = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: the set is a local, of zero bytes at first, which are the empty set; the call only reads the mask.
+    unsafe {
+        libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), mask.as_mut_ptr());
+        libc::sigismember(mask.as_ptr(), signal) == 1
+    }
+}
+
+/// Lets the current thread have the signal, and tells whether it had blocked it: a mask is inherited from whoever started
+/// the thread.
+pub fn unblock(signal: i32) -> bool {
+    let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+    let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: both sets are locals, of zero bytes at first, which are the empty set; the call changes the mask of this
+    // thread only.
+    unsafe {
+        libc::sigaddset(set.as_mut_ptr(), signal);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, set.as_ptr(), before.as_mut_ptr());
+        libc::sigismember(before.as_ptr(), signal) == 1
+    }
 }
 
 fn set(signal: i32, handler: Handler) -> Result<Installed, SignalError> {
@@ -191,4 +244,51 @@ pub fn keep_errno(body: impl FnOnce()) {
     body();
     // SAFETY: as above.
     unsafe { *errno_at = errno };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::{self, Process, StartTime};
+
+    #[test]
+    fn a_mask_begins_with_signal_1() {
+        let mask = SignalMask(1 << 15 | 1 << 63);
+        let has = |signal| mask.has(SignalNumber(signal));
+        assert!(has(libc::SIGSTKFLT) && has(64) && !has(17) && !has(0) && !has(-1) && !has(65));
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "needs /proc")]
+    fn a_blocked_signal_is_seen_and_unblocked() {
+        let signal = libc::SIGRTMIN() + 8;
+        let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+        // SAFETY: the set is a local; the mask is that of this thread.
+        let tid = unsafe {
+            libc::sigaddset(set.as_mut_ptr(), signal);
+            libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), std::ptr::null_mut());
+            libc::gettid()
+        };
+        let is_blocked = || {
+            task::blocked_signals(tid)
+                .unwrap()
+                .has(SignalNumber(signal))
+        };
+        assert!(is_blocked() && super::is_blocked(signal));
+        assert!(unblock(signal));
+        assert!(!is_blocked() && !unblock(signal));
+    }
+
+    #[test]
+    fn the_option_takes_each_candidate() {
+        for SignalNumber(signal) in candidates() {
+            let process = Process {
+                pid: 1,
+                start: StartTime::local(std::time::SystemTime::now()),
+            };
+            let text = format!("cpu=samples,signal={signal}");
+            let settings = options::load_late(&text, &process).unwrap().unwrap();
+            assert_eq!(settings.signal, Some(signal));
+        }
+    }
 }

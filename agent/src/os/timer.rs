@@ -18,26 +18,32 @@ fn cpu_clock(tid: i32) -> libc::clockid_t {
 
 /// CPU time of a thread of this process in nanoseconds; 0 when it has ended. Safe in a signal handler.
 pub fn thread_cpu_nanos(tid: i32) -> u64 {
+    clock_nanos(cpu_clock(tid))
+}
+
+/// CPU time of the current thread in nanoseconds. Safe in a signal handler.
+pub fn current_cpu_nanos() -> u64 {
+    clock_nanos(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// A clock's time in nanoseconds; 0 when there is no such clock. Safe in a signal handler.
+fn clock_nanos(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
     // SAFETY: `time` is writable.
-    if unsafe { libc::clock_gettime(cpu_clock(tid), &mut time) } != 0 {
+    if unsafe { libc::clock_gettime(clock, &mut time) } != 0 {
         return 0;
     }
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    (time.tv_sec as u64)
+        .saturating_mul(1_000_000_000)
+        .saturating_add(time.tv_nsec as u64)
 }
 
 /// CPU time of this process in nanoseconds, threads that have ended included.
 pub fn process_cpu_nanos() -> u64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: `time` is writable, and every kernel has this clock.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    clock_nanos(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
 /// The members of `siginfo_t` for a timer (`man 2 sigaction`); the libc crate
@@ -56,11 +62,23 @@ pub struct TimerInfo {
     pub value: usize,
 }
 
-/// Creates a timer whose signal goes to `tid` and carries `value`.
+/// Creates a timer on the CPU clock of `tid`, whose signal goes to that thread and carries `value`.
 ///
 /// # Errors
 /// The kernel's error; `EAGAIN` when `ulimit -i` is reached.
 pub fn create(tid: i32, value: usize, signal: i32) -> io::Result<TimerId> {
+    create_on(cpu_clock(tid), tid, value, signal)
+}
+
+/// As [`create`], on the monotonic clock of the system, whose timers do not wait for the scheduler's tick.
+///
+/// # Errors
+/// The kernel's error; `EAGAIN` when `ulimit -i` is reached.
+pub fn create_on_wall(tid: i32, value: usize, signal: i32) -> io::Result<TimerId> {
+    create_on(libc::CLOCK_MONOTONIC, tid, value, signal)
+}
+
+fn create_on(clock: libc::clockid_t, tid: i32, value: usize, signal: i32) -> io::Result<TimerId> {
     // SAFETY: a sigevent of zero bytes is valid.
     let mut event: libc::sigevent = unsafe { MaybeUninit::zeroed().assume_init() };
     event.sigev_notify = libc::SIGEV_THREAD_ID;
@@ -71,14 +89,8 @@ pub fn create(tid: i32, value: usize, signal: i32) -> io::Result<TimerId> {
     };
     let mut id: i32 = -1;
     // SAFETY: the kernel reads the event and writes the id, both locals.
-    let result = unsafe {
-        libc::syscall(
-            libc::SYS_timer_create,
-            cpu_clock(tid),
-            &raw mut event,
-            &raw mut id,
-        )
-    };
+    let result =
+        unsafe { libc::syscall(libc::SYS_timer_create, clock, &raw mut event, &raw mut id) };
     if result == 0 {
         Ok(TimerId(id))
     } else {
@@ -93,15 +105,13 @@ pub fn has_ended(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ESRCH))
 }
 
-/// Starts the timer, with its first expiry `first` nanoseconds of CPU time from
-/// now. Safe in a signal handler.
+/// Starts the timer, with its first expiry `first` nanoseconds from now on its clock, and then one each `interval`; no
+/// more if that is zero. Safe in a signal handler.
 ///
 /// # Errors
 /// The kernel's error: there is no such timer.
 pub fn start(id: TimerId, first: u64, interval: Duration) -> io::Result<()> {
-    let nanos = u64::try_from(interval.as_nanos())
-        .unwrap_or(u64::MAX)
-        .max(1);
+    let nanos = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
     let spec = libc::itimerspec {
         it_interval: timespec(nanos),
         it_value: timespec(first.max(1)),

@@ -34,10 +34,11 @@ impl SamplesRecorder {
                 ));
                 lines.push(format!(
                     "hprof-rs: lost_samples={} foreign_signals={} threads_without_timer={} \
-                     delayed_timers={} handler_replaced={}",
+                     threads_blocking_signal={} delayed_timers={} handler_replaced={}",
                     self.dumped.lost - self.base.lost,
                     engine.foreign_signals(),
                     threads.without_timer(),
+                    self.deaf.found() + engine.ended_deaf(),
                     engine.delayed_timers(),
                     if is_in_place(installed) { "n" } else { "y" },
                 ));

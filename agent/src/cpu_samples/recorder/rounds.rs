@@ -7,7 +7,9 @@ use crate::cpu_samples::c_symbols::CSymbols;
 use crate::cpu_samples::counts::SampleCounts;
 use crate::cpu_samples::engine::Engine;
 use crate::cpu_samples::safepoint::{SafepointSample, SafepointSampler};
-use crate::cpu_samples::signal::{AsgctFrame, NATIVE_LOCATION, Sample, StackPart, WalkFailure};
+use crate::cpu_samples::signal::{
+    AsgctFrame, NATIVE_LOCATION, Sample, Sent, StackPart, WalkFailure,
+};
 use crate::cpu_samples::wall::{Seen, Waiting, WallSampler, WallState};
 use crate::names::{FrameId, Location, Names};
 use crate::options::Settings;
@@ -70,7 +72,8 @@ impl SamplesRecorder {
     /// Takes the stacks that the safepoint engine wants now.
     pub(super) fn safepoint_round(&mut self, cx: &mut Context<'_>) {
         let (run, vm) = (cx.run, cx.vm);
-        if self.apart.is_wall || !matches!(self.sampling.engine(), Engine::Safepoint) {
+        let is_for_all = matches!(self.sampling.engine(), Engine::Safepoint);
+        if self.apart.is_wall || !is_for_all && self.deaf.is_empty() {
             return;
         }
         let (interval, depth) = (run.settings.interval, self.depth);
@@ -81,6 +84,7 @@ impl SamplesRecorder {
             return;
         }
         let (muted, all_muted) = (&self.muted, self.all_muted);
+        let deaf = &self.deaf;
         let samples = sampler.round(vm, |thread| {
             if run.is_own(vm.jni, thread) {
                 return None;
@@ -93,7 +97,14 @@ impl SamplesRecorder {
                 // On a VM that is not HotSpot; or the thread has ended, which is an error.
                 None => vm.jvmti.thread_local(Some(thread)).ok()? as u32,
             };
-            Some(serial).filter(|serial| *serial != 0 && !muted.get(serial).unwrap_or(&all_muted))
+            if serial == 0 || *muted.get(&serial).unwrap_or(&all_muted) {
+                return None;
+            }
+            let cpu_nanos = match is_for_all {
+                true => vm.jvmti.thread_cpu_nanos(thread).ok()?,
+                false => deaf.cpu_nanos(serial)?,
+            };
+            Some((serial, cpu_nanos))
         });
         for sample in samples.unwrap_or_default() {
             self.count_safepoint(cx, &sample);
@@ -131,14 +142,15 @@ impl SamplesRecorder {
         let (muted, all_muted) = (&self.muted, self.all_muted);
         let looks = sampler.round(
             cx.vm,
-            |thread, running, ready| match (engine, thread.slot) {
+            |thread, weights, cpu_nanos| match (engine, thread.slot) {
                 (Engine::Signal(engine, installed), Some(slot)) => {
-                    engine.sample_now(slot, running, ready, installed)
+                    engine.sample_now(slot, weights, cpu_nanos, installed)
                 }
-                _ => false,
+                _ => Sent::No,
             },
             |serial| *muted.get(&serial).unwrap_or(&all_muted),
         );
+        let deaf = sampler.take_deaf();
         for look in looks {
             let (place, state, frames) = match look.seen {
                 Seen::Unchanged(Waiting { trace, state }) => {
@@ -158,6 +170,9 @@ impl SamplesRecorder {
             self.counts.add(trace, look.weight);
             self.counts.add_state(state, look.weight);
             sampler.note(place, Waiting { trace, state });
+        }
+        if let Engine::Signal(_, installed) = engine {
+            self.deaf.report(&deaf, installed);
         }
     }
 

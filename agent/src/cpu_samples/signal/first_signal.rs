@@ -9,35 +9,33 @@
 //! So the timer's first expiry is at once, and the first tick that hits the
 //! thread always signals. On average such a tick represents one tick's length of
 //! CPU time, whatever the thread's life: that is what the first signal counts,
-//! rounded at random to whole intervals. From there on expiries start at a
-//! random point of the interval, and every tick finds those that are due. In the
+//! rounded at random to whole intervals. From there on there is one random
+//! [moment](super::moments) in each interval, and every tick finds those that are due. In the
 //! mean over threads the counts are then their CPU time, exactly.
 
-use std::time::Duration;
+use std::num::NonZeroU64;
 
 use crate::os::random::random;
 
-/// How the first signal is counted, for one interval and tick.
+/// How a signal is counted that represents a time, whatever the clock says.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FirstSignal {
-    interval_nanos: u64,
+    interval_nanos: NonZeroU64,
     whole: u32,
     rest_nanos: u64,
 }
 
 impl FirstSignal {
-    pub(super) fn new(interval: Duration, scheduler_tick_nanos: u64) -> Self {
-        let interval_nanos = u64::try_from(interval.as_nanos())
-            .unwrap_or(u64::MAX)
-            .max(1);
+    /// It represents this many nanoseconds: those of a scheduler's tick for a thread's first signal.
+    pub(super) fn new(interval: NonZeroU64, represented_nanos: u64) -> Self {
         Self {
-            interval_nanos,
-            whole: u32::try_from(scheduler_tick_nanos / interval_nanos).unwrap_or(u32::MAX),
-            rest_nanos: scheduler_tick_nanos % interval_nanos,
+            interval_nanos: interval,
+            whole: u32::try_from(represented_nanos / interval).unwrap_or(u32::MAX),
+            rest_nanos: represented_nanos % interval,
         }
     }
 
-    /// Whole intervals that this first signal counts; may be none. Safe in a
+    /// Whole intervals that the signal counts; may be none. Safe in a
     /// signal handler.
     pub(super) fn weight(&self) -> u32 {
         self.weight_at(random())
@@ -47,11 +45,6 @@ impl FirstSignal {
         let up = random % self.interval_nanos < self.rest_nanos;
         self.whole.saturating_add(u32::from(up))
     }
-
-    /// Nanoseconds to the next expiry. Safe in a signal handler.
-    pub(super) fn next_expiry(&self) -> u64 {
-        (random() % self.interval_nanos).saturating_add(1)
-    }
 }
 
 #[cfg(test)]
@@ -60,7 +53,8 @@ mod tests {
 
     /// The mean weight over evenly spread random numbers.
     fn mean(interval_ms: u64, tick_ms: u64) -> f64 {
-        let first = FirstSignal::new(Duration::from_millis(interval_ms), tick_ms * 1_000_000);
+        let interval = NonZeroU64::new(interval_ms * 1_000_000).unwrap();
+        let first = FirstSignal::new(interval, tick_ms * 1_000_000);
         let draws = 1000 * interval_ms;
         let sum: u64 = (0..draws)
             .map(|n| u64::from(first.weight_at(n * 1000)))

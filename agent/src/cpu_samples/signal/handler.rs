@@ -13,6 +13,7 @@ use super::anchor;
 use super::asgct::AsgctFrame;
 use super::first_signal::FirstSignal;
 use super::slots::ThreadState;
+use super::ticks;
 use super::unwind::{self, Registers};
 use crate::os::signals::{self, Installed};
 use crate::os::timer::{self, TimerInfo};
@@ -68,13 +69,20 @@ fn take_sample(
         engine.foreign.fetch_add(1, Ordering::Relaxed);
         return;
     }
-    if !engine.sampling.load(Ordering::Acquire) {
-        return;
-    }
-    let Some(thread) = engine.slots.current(info.value) else {
+    let is_put_off = !is_wall && info.value & ticks::PUT_OFF != 0;
+    let Some(thread) = engine.slots.current(info.value & !ticks::PUT_OFF) else {
         return;
     };
-    if thread.is_muted() {
+    let Some(ring) = inside.get() else {
+        return;
+    };
+    // The timer is set again before anything else is asked, or a pause would be its end.
+    let due = match (is_wall, is_put_off) {
+        (true, _) => 0,
+        (false, true) => ticks::due_now(thread),
+        (false, false) => due_at_tick(engine, thread, info),
+    };
+    if !engine.sampling.load(Ordering::Acquire) || thread.is_muted() {
         return;
     }
     // A thread that was running when it was registered may have told of its end before that, so that
@@ -82,31 +90,17 @@ fn take_sample(
     if !engine.vm.is_current(thread.env()) {
         return;
     }
-    let Some(ring) = inside.get() else {
+    let (running, ready) = match is_wall {
+        true => {
+            thread.hears();
+            thread.take_intervals()
+        }
+        false => (due, 0),
+    };
+    let weight = running.saturating_add(ready);
+    if weight == 0 {
         return;
-    };
-    let mut ready = 0;
-    let weight = if is_wall {
-        let (running, without_cpu) = thread.take_intervals();
-        ready = without_cpu;
-        match running.saturating_add(ready) {
-            0 => return,
-            weight => weight,
-        }
-    } else if thread.is_first_signal() {
-        // A failure here leaves the timer as it is: a bias of half a tick.
-        let interval = engine.interval();
-        let tick_nanos = engine.scheduler_tick_nanos;
-        let first = FirstSignal::new(interval, tick_nanos.saturating_mul(thread.factor().into()));
-        let _ = timer::start(thread.timer(), first.next_expiry(), interval);
-        match first.weight() {
-            0 => return,
-            weight => weight,
-        }
-    } else {
-        let expiries = (info.overrun.max(0) as u32).saturating_add(1);
-        expiries.saturating_mul(thread.factor())
-    };
+    }
     let Some(claim) = ring.claim() else {
         engine.lost.fetch_add(u64::from(weight), Ordering::Relaxed);
         return;
@@ -159,6 +153,39 @@ fn take_sample(
     };
     // SAFETY: `count` frames were written, `places` at most.
     unsafe { claim.publish(header) };
+}
+
+/// Sets the thread's timer for its next moment. Returns the intervals that this signal counts: none if the sample is put
+/// off.
+fn due_at_tick(engine: &SignalEngine, thread: &ThreadState, info: &TimerInfo) -> u32 {
+    let interval = engine.interval();
+    let cpu_nanos = timer::current_cpu_nanos();
+    if cpu_nanos == 0 {
+        // No clock: the timer goes on by itself, at its own pace.
+        return (info.overrun.max(0) as u32).saturating_add(1);
+    }
+    let is_first = thread.is_first_signal();
+    if thread.hears() {
+        // What it has used until now is counted already.
+        let moments = thread.begin_moments(cpu_nanos, interval);
+        let wait = moments.next.saturating_sub(cpu_nanos);
+        let _ = timer::start(thread.timer(), wait, engine.fallback());
+        return 0;
+    }
+    let (passed, moments) = match is_first {
+        true => (0, thread.begin_moments(cpu_nanos, interval)),
+        false => thread.pass_moments(cpu_nanos, interval),
+    };
+    let wait = moments.next.saturating_sub(cpu_nanos);
+    // A failure here leaves the timer as it is, late by some intervals, which are counted then.
+    let _ = timer::start(thread.timer(), wait, engine.fallback());
+    let factor = thread.factor();
+    if is_first {
+        let tick_nanos = engine.scheduler_tick_nanos;
+        return FirstSignal::new(interval, tick_nanos.saturating_mul(factor.into())).weight();
+    }
+    let passed = u32::try_from(passed).unwrap_or(u32::MAX);
+    ticks::put_off(engine, thread, cpu_nanos, passed.saturating_mul(factor))
 }
 
 /// Asks the VM for the frames of the current thread. Returns their number, or the VM's failure code.

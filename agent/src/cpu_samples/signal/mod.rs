@@ -11,7 +11,7 @@
 //!
 //! # Rules for code that runs in the handler
 //!
-//! `handler`, `walking`, `virtual_root`, `anchor`, `c_frames`, `first_signal`, `unwind`, the crate `hprof-walker`, and the parts of `slots` and of the crate
+//! `handler`, `walking`, `virtual_root`, `anchor`, `c_frames`, `first_signal`, `moments`, `ticks`, `unwind`, the crate `hprof-walker`, and the parts of `slots` and of the crate
 //! `hprof-lockfree` they call:
 //! - no allocation, no lock, no thread-local with a destructor, no formatting;
 //! - nothing that can panic: no indexing, no arithmetic that can overflow in a
@@ -25,39 +25,47 @@ mod c_frames;
 mod code_cache;
 mod first_signal;
 mod handler;
+mod moments;
 mod neighbour;
 mod slots;
 mod starts;
+mod ticks;
 mod unwind;
 mod virtual_root;
 mod walking;
 
 pub use asgct::{AsgctFrame, NATIVE_LOCATION, StackPart, WalkFailure};
 pub use handler::is_in_place;
+pub use moments::Moments;
 pub use neighbour::Watch;
-pub use slots::{SampledThread, SlotToken};
+pub use slots::{SampledThread, Sent, SlotToken};
 pub use walking::WalkCounts;
 
 /// A sample of the signal engine.
 pub type Sample<'a> = hprof_lockfree::ring::Sample<'a, AsgctFrame>;
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use hprof_lockfree::switch::RingSwitch;
 use parking_lot::RwLock;
 
 use crate::os::signals::{self, Installed, SignalNumber, install};
-use crate::os::{TimerError, timer};
+use crate::os::{TimerError, task, timer};
 use crate::vm::callers::CodeMap;
 use crate::vm::{JavaThreads, Jvmti, Vm, VmHandle, VmLibrary, VmStructs};
 use asgct::AsyncGetCallTrace;
 use c_frames::CFrames;
 use code_cache::CodeCache;
-use slots::ThreadSlots;
+use slots::{ThreadSlots, UNHEARD_NANOS};
 use starts::{Starts, Turn, start_helper};
 use unwind::Unwinder;
 use walking::Walking;
+
+/// Intervals of CPU time without a signal after which a thread's mask is looked at: more than the fallback of a timer that
+/// was not set again.
+const UNHEARD_INTERVALS: u64 = 20;
 
 /// The engine, leaked once it is started: the handler may run at any time.
 pub struct SignalEngine {
@@ -79,6 +87,11 @@ pub struct SignalEngine {
     foreign: AtomicU64,
     interval_nanos: AtomicU64,
     scheduler_tick_nanos: u64,
+    /// Some thread has asked for a timer to put samples off.
+    wants_delay_timer: AtomicBool,
+    /// The signal, once there is a handler.
+    signal: AtomicI32,
+    ended_deaf: AtomicU64,
 }
 
 /// The samples that the engine is to take.
@@ -133,8 +146,11 @@ impl SignalEngine {
             is_wall: AtomicBool::new(false),
             lost: AtomicU64::new(0),
             foreign: AtomicU64::new(0),
-            interval_nanos: AtomicU64::new(nanos(interval)),
+            interval_nanos: AtomicU64::new(nanos(interval).get()),
             scheduler_tick_nanos: timer::scheduler_tick_nanos(),
+            wants_delay_timer: AtomicBool::new(false),
+            signal: AtomicI32::new(0),
+            ended_deaf: AtomicU64::new(0),
         })
     }
 
@@ -149,8 +165,10 @@ impl SignalEngine {
     ) -> Result<Installed, EngineError> {
         let installed = install(wanted, handler::on_signal).map_err(TimerError::from)?;
         self.unwinder.set_restorer(installed.restorer());
+        self.signal.store(installed.signal(), Ordering::Relaxed);
+        self.ended_deaf.store(0, Ordering::Relaxed);
         self.interval_nanos
-            .store(nanos(shape.interval), Ordering::Release);
+            .store(nanos(shape.interval).get(), Ordering::Release);
         self.c_frames.set(shape.has_c_frames);
         self.ring
             .exchange(Some(self.c_frames.ring(shape.depth)), |_| {});
@@ -205,18 +223,38 @@ impl SignalEngine {
         self.is_wall.store(is_wall, Ordering::Release);
     }
 
-    /// Has a thread sample itself. The sample counts these intervals of the wall clock: those for which it had a
-    /// CPU, and those for which it was ready without one. False if it has ended.
+    /// Has a thread sample itself, whose CPU clock is at `cpu_nanos`. The sample counts these intervals of the wall
+    /// clock: those for which it had a CPU, and those for which it was ready without one.
     pub fn sample_now(
         &self,
         token: SlotToken,
-        running: u32,
-        ready: u32,
+        (running, ready): (u32, u32),
+        cpu_nanos: u64,
         installed: Installed,
-    ) -> bool {
-        self.slots.sample(token, running, ready, |tid| {
-            signals::send(tid, installed.signal(), token.as_signal_value()).is_ok()
+    ) -> Sent {
+        self.slots
+            .sample(token, (running, ready), cpu_nanos, |tid| {
+                signals::send(tid, installed.signal(), token.as_signal_value()).is_ok()
+            })
+    }
+
+    /// Whether a thread uses CPU time, blocks the signal, and is not known to. From the moments of the answer on it must be
+    /// sampled in another way, until [`Self::is_deaf`] says that it hears. The number is its kernel thread id.
+    pub fn turns_deaf(&self, token: SlotToken, installed: Installed) -> Option<(i32, Moments)> {
+        let limit = self.interval().get().saturating_mul(UNHEARD_INTERVALS);
+        let limit = limit.max(UNHEARD_NANOS);
+        let (tid, moments) = self.slots.unheard(token, limit, self.interval())?;
+        let mask = task::blocked_signals(tid)?;
+        let is_new = mask.has(SignalNumber(installed.signal())) && !self.slots.is_deaf(token);
+        is_new.then(|| {
+            self.slots.set_deaf(token);
+            (tid, moments)
         })
+    }
+
+    /// Whether a thread blocks the signal, as far as is known.
+    pub fn is_deaf(&self, token: SlotToken) -> bool {
+        self.slots.is_deaf(token)
     }
 
     /// Makes room for stacks of `depth` frames from now on; `consume` gets the
@@ -230,8 +268,9 @@ impl SignalEngine {
         self.c_frames.set_code(Some(code));
     }
 
-    fn interval(&self) -> Duration {
-        Duration::from_nanos(self.interval_nanos.load(Ordering::Relaxed))
+    fn interval(&self) -> NonZeroU64 {
+        let nanos = self.interval_nanos.load(Ordering::Relaxed);
+        NonZeroU64::new(nanos).unwrap_or(NonZeroU64::MIN)
     }
 
     /// Samples a thread no more, or again.
@@ -257,6 +296,7 @@ impl SignalEngine {
         handler::publish(engine);
         let installed = install(wanted, handler::on_signal).map_err(TimerError::from)?;
         engine.unwinder.set_restorer(installed.restorer());
+        engine.signal.store(installed.signal(), Ordering::Relaxed);
         Ok((engine, installed))
     }
 
@@ -275,6 +315,10 @@ impl SignalEngine {
             return Err(std::io::ErrorKind::NotConnected.into());
         }
         let is_wall = self.is_wall.load(Ordering::Acquire);
+        if thread.is_starting {
+            // A launcher may have blocked it, or the library that started this thread.
+            signals::unblock(installed.signal());
+        }
         let turn = match thread.is_starting && !is_wall {
             true => self.starts.turn(|| start_helper(self, installed)),
             false => Turn::Now(0),
@@ -294,7 +338,7 @@ impl SignalEngine {
             .and_then(|id| {
                 // Known before the first signal, which resets it.
                 self.slots.set_timer(token, id, shift);
-                timer::start(id, 1, self.interval())
+                timer::start(id, 1, self.fallback())
             });
         if let Err(error) = started {
             self.end_thread(token);
@@ -306,10 +350,28 @@ impl SignalEngine {
         Ok(token)
     }
 
+    /// CPU time after which a timer expires again if no handler has set it meanwhile.
+    fn fallback(&self) -> Duration {
+        Duration::from_nanos(self.interval().get()).saturating_mul(16)
+    }
+
+    /// Gives threads that have asked for it a timer that puts their samples off.
+    pub fn give_delay_timers(&self, installed: Installed) {
+        if !self.wants_delay_timer.swap(false, Ordering::Relaxed) {
+            return;
+        }
+        let open = self.open.read();
+        if *open {
+            self.slots.give_delay_timers(|tid, value| {
+                timer::create_on_wall(tid, value | ticks::PUT_OFF, installed.signal())
+            });
+        }
+    }
+
     /// Starts a timer for a thread that has none yet; from now on its signals count once.
     fn settle_thread(&self, token: SlotToken, installed: Installed) -> std::io::Result<()> {
         let create = |tid| timer::create(tid, token.as_signal_value(), installed.signal());
-        let start = |id| timer::start(id, 1, self.interval());
+        let start = |id| timer::start(id, 1, self.fallback());
         self.slots.settle(token, create, start)
     }
 
@@ -326,9 +388,22 @@ impl SignalEngine {
     /// Ends a thread's timer. Signals that are still on their way find a slot of
     /// a later generation and are dropped.
     pub fn end_thread(&self, token: SlotToken) {
-        if let Some(id) = self.slots.release(token) {
-            timer::delete(id);
+        let limit = self.interval().get().saturating_mul(2);
+        // SAFETY: the call has no arguments and cannot fail.
+        let own = unsafe { libc::gettid() };
+        if let Some((tid, _)) = self.slots.unheard(token, limit, self.interval())
+            && tid == own
+            && !self.slots.is_deaf(token)
+            && signals::is_blocked(self.signal.load(Ordering::Relaxed))
+        {
+            self.ended_deaf.fetch_add(1, Ordering::Relaxed);
         }
+        self.slots.release(token).for_each(timer::delete);
+    }
+
+    /// Threads that have blocked the signal and ended before that was noticed: they have no samples.
+    pub fn ended_deaf(&self) -> u64 {
+        self.ended_deaf.load(Ordering::Relaxed)
     }
 
     /// Notes which virtual thread runs on the thread; 0 for none. Returns the
@@ -364,10 +439,9 @@ impl SignalEngine {
     }
 }
 
-fn nanos(interval: Duration) -> u64 {
-    u64::try_from(interval.as_nanos())
-        .unwrap_or(u64::MAX)
-        .max(1)
+fn nanos(interval: Duration) -> NonZeroU64 {
+    let nanos = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
+    NonZeroU64::new(nanos).unwrap_or(NonZeroU64::MIN)
 }
 
 #[cfg(test)]

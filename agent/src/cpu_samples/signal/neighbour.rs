@@ -60,7 +60,7 @@ fn look(installed: Installed, foreign: u64) -> Option<String> {
         ));
     }
     let advice = "stacks can end in methods that were not at work; run one profiler at a time";
-    if signal != libc::SIGPROF && is_handled(libc::SIGPROF) {
+    if signal != libc::SIGPROF && is_handled(libc::SIGPROF) && !is_flight_recorder() {
         return Some(format!(
             "{} handles SIGPROF, as profilers do, beside cpu=samples: {advice}",
             owner(libc::SIGPROF)
@@ -77,6 +77,13 @@ fn look(installed: Installed, foreign: u64) -> Option<String> {
              profiler used it: {advice}"
         )
     })
+}
+
+/// Whether the VM itself handles SIGPROF. Flight Recorder of JDK 25 does (JEP 509): its handler notes where the thread is,
+/// and leaves the walk of its stack to a safepoint, so that it is hardly ever interrupted.
+fn is_flight_recorder() -> bool {
+    let library = handler_of(libc::SIGPROF).ok().and_then(library_of);
+    library.is_some_and(|name| name == "libjvm.so")
 }
 
 fn is_handled(signal: i32) -> bool {

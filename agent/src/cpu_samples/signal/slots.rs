@@ -1,6 +1,7 @@
 //! The handler's record of each sampled thread.
 
 use std::io;
+use std::num::NonZeroU64;
 use std::ptr;
 use std::sync::atomic::{
     AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
@@ -11,8 +12,26 @@ pub use hprof_lockfree::slots::SlotToken;
 use hprof_lockfree::slots::Slots;
 use jni_sys::JNIEnv;
 
+use super::moments::Moments;
+use crate::os::random::random;
 use crate::os::timer::{self, TimerId};
 use crate::vm::WalkedThread;
+
+/// CPU time that a thread uses after a signal was sent to it, without taking it, before that is held to be blocked. A
+/// signal that is not comes at the end of a system call, which may take long.
+pub(super) const UNHEARD_NANOS: u64 = 50_000_000;
+
+/// The fate of a signal that was to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// It is on its way.
+    Yes,
+    /// The thread has ended, or the kernel sends nothing.
+    No,
+    /// Earlier ones are still pending: the thread blocks the signal. They would have counted these intervals, with a CPU
+    /// and without, which nothing counts now.
+    Unheard(u32, u32),
+}
 
 /// The facts about a thread at its registration.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +55,8 @@ pub struct SampledThread {
 
 /// No timer has this number.
 const NO_TIMER: i32 = -1;
+/// Nor this, which stands for a timer that the kernel has refused.
+const REFUSED_TIMER: i32 = -2;
 
 /// The content of a thread's slot. All methods are safe in a signal handler.
 #[derive(Default)]
@@ -58,6 +79,24 @@ pub(super) struct ThreadState {
     is_counted: AtomicBool,
     /// Whether no signal has come yet.
     fresh: AtomicBool,
+    /// The next [`Moments`].
+    interval_start: AtomicU64,
+    next_moment: AtomicU64,
+    /// The timer that puts samples off, which threads get that ask for it; see [`super::ticks`].
+    delay_timer: AtomicI32,
+    wants_delay_timer: AtomicBool,
+    /// Intervals that its next signal counts.
+    put_off: AtomicU32,
+    put_off_until: AtomicU64,
+    /// How often the thread has waited, and its CPU clock when that was seen to change.
+    waits: AtomicU64,
+    ran_since: AtomicU64,
+    /// Samples have been put off since.
+    is_putting_off: AtomicBool,
+    /// The thread blocks the signal, and is sampled in another way; see [`super::deaf`].
+    is_deaf: AtomicBool,
+    /// The CPU clock when a signal was sent on the wall clock.
+    sent_at: AtomicU64,
     /// Its signals count 2 to the power of this times; see [`super::starts`].
     shift: AtomicU8,
     /// Whether the thread is not sampled.
@@ -121,6 +160,79 @@ impl ThreadState {
         TimerId(self.timer.load(Ordering::Relaxed))
     }
 
+    /// Begins to draw moments, at this CPU time.
+    pub(super) fn begin_moments(&self, cpu_nanos: u64, interval: NonZeroU64) -> Moments {
+        let moments = Moments::begin(cpu_nanos, interval, random());
+        self.set_moments(moments);
+        moments
+    }
+
+    /// The number of moments that have passed at this CPU time, and the next one.
+    pub(super) fn pass_moments(&self, cpu_nanos: u64, interval: NonZeroU64) -> (u64, Moments) {
+        let mut moments = self.moments();
+        let passed = moments.pass(cpu_nanos, interval, random);
+        self.set_moments(moments);
+        (passed, moments)
+    }
+
+    fn moments(&self) -> Moments {
+        Moments {
+            interval_start: self.interval_start.load(Ordering::Relaxed),
+            next: self.next_moment.load(Ordering::Relaxed),
+        }
+    }
+
+    fn set_moments(&self, moments: Moments) {
+        self.interval_start
+            .store(moments.interval_start, Ordering::Relaxed);
+        self.next_moment.store(moments.next, Ordering::Relaxed);
+    }
+
+    /// A signal has come. Returns whether none did for so long that the thread was sampled in another way.
+    pub(super) fn hears(&self) -> bool {
+        self.is_deaf.load(Ordering::Relaxed) && self.is_deaf.swap(false, Ordering::Relaxed)
+    }
+
+    /// The CPU time for which the thread has not waited, at least, if it has waited this often until now.
+    pub(super) fn note_waits(&self, waits: u64, cpu_nanos: u64) -> u64 {
+        if self.waits.swap(waits, Ordering::Relaxed) != waits {
+            self.ran_since.store(cpu_nanos, Ordering::Relaxed);
+            self.is_putting_off.store(false, Ordering::Relaxed);
+        }
+        cpu_nanos.saturating_sub(self.ran_since.load(Ordering::Relaxed))
+    }
+
+    /// Whether the thread has not waited more often than was noted last.
+    pub(super) fn has_not_waited(&self, waits: u64) -> bool {
+        self.waits.load(Ordering::Relaxed) == waits
+    }
+
+    /// The timer that puts samples off; asks for one if there is none.
+    pub(super) fn delay_timer(&self) -> Option<TimerId> {
+        let timer = self.delay_timer.load(Ordering::Relaxed);
+        if timer == NO_TIMER {
+            self.wants_delay_timer.store(true, Ordering::Relaxed);
+        }
+        (timer >= 0).then_some(TimerId(timer))
+    }
+
+    /// Puts intervals off until this CPU time. Returns whether they are the first since the thread waited.
+    pub(super) fn put_off(&self, intervals: u32, until: u64) -> bool {
+        self.put_off.fetch_add(intervals, Ordering::Relaxed);
+        self.put_off_until.store(until, Ordering::Relaxed);
+        !self.is_putting_off.swap(true, Ordering::Relaxed)
+    }
+
+    /// The CPU time until which intervals are put off.
+    pub(super) fn put_off_until(&self) -> u64 {
+        self.put_off_until.load(Ordering::Relaxed)
+    }
+
+    /// The intervals that were put off.
+    pub(super) fn take_put_off(&self) -> u32 {
+        self.put_off.swap(0, Ordering::Relaxed)
+    }
+
     /// The serial of the virtual thread that runs now, noting that it was sampled.
     pub(super) fn sample_virtual_thread(&self) -> u32 {
         let serial = self.virtual_thread.load(Ordering::Relaxed);
@@ -148,6 +260,13 @@ impl ThreadState {
         self.is_counted
             .store(cpu_nanos.is_some(), Ordering::Relaxed);
         self.fresh.store(true, Ordering::Relaxed);
+        self.delay_timer.store(NO_TIMER, Ordering::Relaxed);
+        self.wants_delay_timer.store(false, Ordering::Relaxed);
+        self.take_put_off();
+        self.waits.store(0, Ordering::Relaxed);
+        self.ran_since.store(0, Ordering::Relaxed);
+        self.is_putting_off.store(false, Ordering::Relaxed);
+        self.is_deaf.store(false, Ordering::Relaxed);
         self.shift.store(0, Ordering::Relaxed);
         self.muted.store(muted, Ordering::Relaxed);
         self.take_intervals();
@@ -170,10 +289,31 @@ impl ThreadState {
         self.shift.store(0, Ordering::Relaxed);
     }
 
-    fn end(&self) -> Option<TimerId> {
-        let timer = self.timer.swap(NO_TIMER, Ordering::Relaxed);
+    /// The moments from which on the thread has had no signal, if that is `limit` of its CPU time ago by now. They begin
+    /// where the samples of signals end.
+    fn unheard(&self, now: u64, limit: u64, interval: NonZeroU64) -> Option<Moments> {
+        if self.timer.load(Ordering::Relaxed) < 0 {
+            return None;
+        }
+        let moments = match self.fresh.load(Ordering::Relaxed) {
+            true => {
+                let start = self.cpu_start_nanos.load(Ordering::Relaxed);
+                Moments::begin(start, interval, random())
+            }
+            false => self.moments(),
+        };
+        (moments.next.saturating_add(limit) < now).then_some(moments)
+    }
+
+    /// Returns the timers that must be deleted.
+    fn end(&self) -> impl Iterator<Item = TimerId> + use<> {
         self.env.store(ptr::null_mut(), Ordering::Relaxed);
-        (timer != NO_TIMER).then_some(TimerId(timer))
+        self.wants_delay_timer.store(false, Ordering::Relaxed);
+        [&self.timer, &self.delay_timer]
+            .map(|timer| timer.swap(NO_TIMER, Ordering::Relaxed))
+            .into_iter()
+            .filter(|&timer| timer >= 0)
+            .map(TimerId)
     }
 }
 
@@ -234,25 +374,84 @@ impl ThreadSlots {
         settled.unwrap_or(Ok(()))
     }
 
+    /// Has `create` make a timer for each thread that asks for one to put samples off, given its kernel thread id and
+    /// what its signals carry. Threads that get none ask no more.
+    pub(super) fn give_delay_timers(
+        &self,
+        mut create: impl FnMut(i32, usize) -> io::Result<TimerId>,
+    ) {
+        self.slots.with_all(|token, slot| {
+            if slot.wants_delay_timer.swap(false, Ordering::Relaxed) {
+                let tid = slot.tid.load(Ordering::Relaxed);
+                let timer = create(tid, token.as_signal_value());
+                let timer = timer.map_or(REFUSED_TIMER, |timer| timer.0);
+                slot.delay_timer.store(timer, Ordering::Relaxed);
+            }
+        });
+    }
+
+    /// The moments from which on a thread has had no signal, and its kernel thread id, if that is `limit` of its CPU time
+    /// ago.
+    pub(super) fn unheard(
+        &self,
+        token: SlotToken,
+        limit: u64,
+        interval: NonZeroU64,
+    ) -> Option<(i32, Moments)> {
+        let unheard = self.slots.with(token, |slot| {
+            let tid = slot.tid.load(Ordering::Relaxed);
+            let moments = slot.unheard(timer::thread_cpu_nanos(tid), limit, interval);
+            moments.map(|moments| (tid, moments))
+        });
+        unheard.flatten()
+    }
+
+    /// The thread is sampled in another way, until a signal comes.
+    pub(super) fn set_deaf(&self, token: SlotToken) {
+        self.slots
+            .with(token, |slot| slot.is_deaf.store(true, Ordering::Relaxed));
+    }
+
+    /// Whether the thread is still sampled in another way.
+    pub(super) fn is_deaf(&self, token: SlotToken) -> bool {
+        let is_deaf = |slot: &ThreadState| slot.is_deaf.load(Ordering::Relaxed);
+        self.slots.with(token, is_deaf).unwrap_or(false)
+    }
+
     /// Adds intervals of the wall clock for the thread's next signal, and has `send` send it to this kernel
-    /// thread id. False if the thread has ended, or nothing could be sent.
+    /// thread id, whose CPU clock is at `cpu_nanos`.
     pub(super) fn sample(
         &self,
         token: SlotToken,
-        running: u32,
-        ready: u32,
+        (running, ready): (u32, u32),
+        cpu_nanos: u64,
         send: impl FnOnce(i32) -> bool,
-    ) -> bool {
+    ) -> Sent {
         let sent = self.slots.with(token, |slot| {
-            slot.running.fetch_add(running, Ordering::Relaxed);
-            slot.ready.fetch_add(ready, Ordering::Relaxed);
-            let sent = send(slot.tid.load(Ordering::Relaxed));
-            if !sent {
-                slot.take_intervals();
+            let before = slot.take_intervals();
+            let sent_at = slot.sent_at.load(Ordering::Relaxed);
+            if before != (0, 0) && cpu_nanos.saturating_sub(sent_at) > UNHEARD_NANOS {
+                // The one that is pending tells when the thread lets it through, and counts nothing then.
+                slot.is_deaf.store(true, Ordering::Relaxed);
+                return Sent::Unheard(before.0, before.1);
             }
-            sent
+            if slot.is_deaf.load(Ordering::Relaxed) {
+                return Sent::Unheard(0, 0);
+            }
+            if before == (0, 0) {
+                slot.sent_at.store(cpu_nanos, Ordering::Relaxed);
+            }
+            slot.running
+                .fetch_add(running.saturating_add(before.0), Ordering::Relaxed);
+            slot.ready
+                .fetch_add(ready.saturating_add(before.1), Ordering::Relaxed);
+            if send(slot.tid.load(Ordering::Relaxed)) {
+                return Sent::Yes;
+            }
+            slot.take_intervals();
+            Sent::No
         });
-        sent.unwrap_or(false)
+        sent.unwrap_or(Sent::No)
     }
 
     /// Called on the thread itself, so that the slot stays its own.
@@ -282,18 +481,19 @@ impl ThreadSlots {
         // Before the slots: a thread that gets its slot meanwhile finds it so.
         self.muted.store(muted, Ordering::Relaxed);
         self.slots
-            .with_all(|slot| slot.muted.store(muted, Ordering::Relaxed));
+            .with_all(|_, slot| slot.muted.store(muted, Ordering::Relaxed));
     }
 
-    /// Frees the slot and returns the timer that must be deleted.
-    pub(super) fn release(&self, token: SlotToken) -> Option<TimerId> {
-        self.slots.release(token, ThreadState::end).flatten()
+    /// Frees the slot and returns the timers that must be deleted.
+    pub(super) fn release(&self, token: SlotToken) -> impl Iterator<Item = TimerId> + use<> {
+        let ended = self.slots.release(token, ThreadState::end);
+        ended.into_iter().flatten()
     }
 
     /// Frees all slots; `delete` gets their timers.
     pub(super) fn release_all(&self, mut delete: impl FnMut(TimerId)) {
         self.slots.release_all(|slot| {
-            slot.end().map(&mut delete);
+            slot.end().for_each(&mut delete);
         });
     }
 }
@@ -322,7 +522,7 @@ mod tests {
         let mut timers = Vec::new();
         threads.release_all(|timer| timers.push(timer));
         assert_eq!(timers, [TimerId(5)]);
-        assert_eq!(threads.release(tokens[0]), None);
+        assert_eq!(threads.release(tokens[0]).count(), 0);
     }
 
     #[test]
@@ -331,7 +531,7 @@ mod tests {
         let [with, without, ended] =
             [1, 2, 3].map(|serial| threads.acquire(thread(serial), true).unwrap());
         threads.set_timer(with, TimerId(5), 3);
-        threads.release(ended);
+        assert_eq!(threads.release(ended).count(), 0);
         let factor = |token: SlotToken| threads.current(token.as_signal_value()).unwrap().factor();
         assert_eq!([with, without].map(factor), [8, 1]);
 
@@ -348,8 +548,8 @@ mod tests {
         }
         assert_eq!(created, [1]);
         assert_eq!([with, without].map(factor), [1, 1]);
-        assert_eq!(threads.release(with), Some(TimerId(5)));
-        assert_eq!(threads.release(without), Some(TimerId(6)));
+        assert!(threads.release(with).eq([TimerId(5)]));
+        assert!(threads.release(without).eq([TimerId(6)]));
     }
 
     #[test]
@@ -380,7 +580,7 @@ mod tests {
         assert_eq!([early, late].map(is_muted), [Some(true); 2]);
         threads.mute(early, false);
         assert_eq!([early, late].map(is_muted), [Some(false), Some(true)]);
-        threads.release(early);
+        assert_eq!(threads.release(early).count(), 0);
         threads.mute(early, true);
         assert_eq!(is_muted(early), None);
     }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use hprof_format::ids::TraceSerial;
 use hprof_native_headers as raw;
 
+use super::super::signal::Sent;
 use super::running::RunningTime;
 use super::state::WallState;
 use super::threads::{WallThread, WallThreads};
@@ -84,6 +85,8 @@ pub struct WallSampler {
     next: usize,
     looks: u64,
     stacks: u64,
+    /// Threads that were found to block the signal, by kernel thread id, since the last question.
+    deaf: Vec<i32>,
 }
 
 impl WallSampler {
@@ -100,6 +103,7 @@ impl WallSampler {
             next: 0,
             looks: 0,
             stacks: 0,
+            deaf: Vec::new(),
         }
     }
 
@@ -148,13 +152,18 @@ impl WallSampler {
         }));
     }
 
-    /// Looks at the threads whose turn it is. `sample` has a thread that runs sample itself, for as many
-    /// intervals, the second number being those for which it had no CPU; false if nothing can. `is_muted`
+    /// Threads that were found to block the signal since the last call, by kernel thread id.
+    pub fn take_deaf(&mut self) -> Vec<i32> {
+        std::mem::take(&mut self.deaf)
+    }
+
+    /// Looks at the threads whose turn it is. `sample` has a thread that runs sample itself, given its CPU clock, for as
+    /// many intervals, the second number being those for which it had no CPU. `is_muted`
     /// tells which serials are left out.
     pub fn round(
         &mut self,
         vm: Vm<'_>,
-        mut sample: impl FnMut(&WallThread, u32, u32) -> bool,
+        mut sample: impl FnMut(&WallThread, (u32, u32), u64) -> Sent,
         is_muted: impl Fn(u32) -> bool,
     ) -> Vec<Look> {
         let passed = self.begin_interval();
@@ -203,16 +212,24 @@ impl WallSampler {
             let mut weights = None;
             if task::wants_cpu(entry.thread.tid) {
                 let running = entry.time.take(weight, interval);
-                weights = Some([
-                    (WallState::Running, running),
-                    (WallState::Runnable, weight - running),
-                ]);
-                let [running, ready] = [running, weight - running]
+                let counted = [running, weight - running]
                     .map(|weight| u32::try_from(weight).unwrap_or(u32::MAX));
-                if sample(&entry.thread, running, ready) {
-                    entry.waiting = None;
-                    continue;
-                }
+                let before = match sample(&entry.thread, counted.into(), cpu) {
+                    Sent::Yes => {
+                        entry.waiting = None;
+                        continue;
+                    }
+                    Sent::No => (0, 0),
+                    Sent::Unheard(0, 0) => (0, 0),
+                    Sent::Unheard(running, ready) => {
+                        self.deaf.push(entry.thread.tid);
+                        (running, ready)
+                    }
+                };
+                weights = Some([
+                    (WallState::Running, running + u64::from(before.0)),
+                    (WallState::Runnable, weight - running + u64::from(before.1)),
+                ]);
             }
             asked.push(Asked {
                 place,
