@@ -22,8 +22,7 @@ const MIN_CELLS: usize = if cfg!(loom) { 2 } else { 64 };
 /// The data of a sample besides its frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// The number of intervals of CPU time it represents: one, and one for each
-    /// expiry of the timer that the kernel folded into the signal. On the wall clock, intervals of that.
+    /// The number of intervals of CPU time it represents. On the wall clock, intervals of that.
     pub weight: u32,
     /// On the wall clock: how many of these intervals the thread had to wait for a CPU.
     pub ready: u32,

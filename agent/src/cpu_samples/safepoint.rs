@@ -48,7 +48,7 @@ impl SafepointSampler {
         Self {
             interval,
             depth,
-            next: Instant::now() + step(interval, random()),
+            next: Instant::now() + random_step(interval),
             clocks: HashMap::new(),
         }
     }
@@ -89,7 +89,7 @@ impl SafepointSampler {
         // Rounds that were missed are skipped: what the threads did meanwhile is
         // in their clocks.
         while self.next <= now {
-            self.next += step(self.interval, random());
+            self.next += random_step(self.interval);
         }
         let jni = &*jni.large_local_frame();
         let threads = jvmti.all_threads(jni)?;
@@ -129,6 +129,11 @@ impl SafepointSampler {
             })
             .collect())
     }
+}
+
+/// The time to the next round of a sampler that looks at threads.
+pub(super) fn random_step(interval: Duration) -> Duration {
+    step(interval, random())
 }
 
 /// The time between two rounds: half an interval to one and a half, by an evenly spread number. After any such step, work

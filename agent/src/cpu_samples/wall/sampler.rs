@@ -1,12 +1,14 @@
 //! Looks at threads in turn.
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hprof_format::ids::TraceSerial;
 use hprof_native_headers as raw;
 
-use super::super::signal::Sent;
+use super::super::safepoint::random_step;
+use super::super::signal::{Moments, Sent};
 use super::running::RunningTime;
 use super::state::WallState;
 use super::threads::{WallThread, WallThreads};
@@ -57,7 +59,7 @@ pub struct Waiting {
 /// A thread and the last look at it.
 struct Entry {
     thread: Arc<WallThread>,
-    /// The interval of the last look; `None` before the first.
+    /// The number of moments at the last look; `None` before the first.
     looked: Option<u64>,
     time: RunningTime,
     waiting: Option<Waiting>,
@@ -72,12 +74,18 @@ struct Asked {
     weights: Option<[(WallState, u64); 2]>,
 }
 
-/// Takes samples once per interval, at a random moment of it.
+/// Takes samples once per interval in the mean, at random steps.
+///
+/// A look counts the [`Moments`] since the last one of the thread, on the system's clock. A look that is late, as the
+/// machine is busy, counts more of them, wherever it falls. Intervals that are counted as they end would not do: late
+/// looks would count more at their beginning, where work of the same period is always at the same place.
 pub struct WallSampler {
     interval: Duration,
     depth: u32,
-    /// The begin of the current interval, and its number.
+    /// When counting began, and the next moment after it.
     began: Instant,
+    moments: Moments,
+    /// Moments so far.
     number: u64,
     due: Instant,
     entries: Vec<Entry>,
@@ -97,8 +105,9 @@ impl WallSampler {
             interval,
             depth,
             began,
+            moments: Moments::begin(0, nanos(interval), random()),
             number: 0,
-            due: began + interval,
+            due: began + random_step(interval),
             entries: Vec::new(),
             next: 0,
             looks: 0,
@@ -118,7 +127,8 @@ impl WallSampler {
     /// Leaves out the time until now.
     pub fn skip(&mut self) {
         self.began = Instant::now();
-        self.due = self.began + self.interval;
+        self.moments = Moments::begin(0, nanos(self.interval), random());
+        self.due = self.began + random_step(self.interval);
     }
 
     /// How long until the next round.
@@ -166,7 +176,10 @@ impl WallSampler {
         mut sample: impl FnMut(&WallThread, (u32, u32), u64) -> Sent,
         is_muted: impl Fn(u32) -> bool,
     ) -> Vec<Look> {
-        let passed = self.begin_interval();
+        let passed = self.begin_round();
+        if passed == 0 {
+            return Vec::new();
+        }
         let count = self.entries.len();
         // A thread that comes is in as many rounds as it would be in had it lived for ever.
         let first_weight = passed.saturating_mul(count.div_ceil(MAX_LOOKS).max(1) as u64);
@@ -251,17 +264,16 @@ impl WallSampler {
         }
     }
 
-    /// Begins the interval that now is in; returns how many have passed.
-    fn begin_interval(&mut self) -> u64 {
-        let nanos = self.interval.as_nanos().max(1);
-        let passed = (self.began.elapsed().as_nanos() / nanos).max(1);
-        let passed = u64::try_from(passed).unwrap_or(u64::MAX);
+    /// Says when the next round is due; returns how many moments have passed since the last one.
+    fn begin_round(&mut self) -> u64 {
+        let now = Instant::now();
+        while self.due <= now {
+            self.due += random_step(self.interval);
+        }
+        let time = now.saturating_duration_since(self.began).as_nanos();
+        let time = u64::try_from(time).unwrap_or(u64::MAX);
+        let passed = self.moments.pass(time, nanos(self.interval), random);
         self.number = self.number.saturating_add(passed);
-        let length = u32::try_from(passed).unwrap_or(u32::MAX);
-        self.began += self.interval.saturating_mul(length);
-        // A fixed rhythm would miss threads that work in the same one.
-        let jitter = random() % u64::try_from(nanos).unwrap_or(u64::MAX);
-        self.due = self.began + self.interval + Duration::from_nanos(jitter);
         passed
     }
 
@@ -291,4 +303,9 @@ impl WallSampler {
             }));
         }
     }
+}
+
+fn nanos(interval: Duration) -> NonZeroU64 {
+    let nanos = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
+    NonZeroU64::new(nanos).unwrap_or(NonZeroU64::MIN)
 }

@@ -78,6 +78,11 @@ const BENCHMARKS: &[(&str, &str, Benchmark)] = &[
         truth::truth,
     ),
     (
+        "lockstep",
+        "shares of work in cycles of 1 to 100 ms, each engine, 30 runs of each",
+        truth::lockstep,
+    ),
+    (
         "bias",
         "a loop without safepoint polls, both engines, per JDK",
         truth::bias,

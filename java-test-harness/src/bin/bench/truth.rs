@@ -65,6 +65,55 @@ fn add_truth(outcome: &Outcome, interval: u32, case: &str, figures: &mut Figures
     });
 }
 
+/// Work in cycles of one length, which a sampler must not be in step with: the error of shares over 30 runs, against
+/// that of as many independent samples.
+pub fn lockstep(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
+    let jdk = Jdk::feature_release(17);
+    for options in [
+        "cpu=samples",
+        "cpu=samples,interval=1",
+        "cpu=samples,engine=safepoint",
+        "cpu=wall,filter=main,states=n",
+    ] {
+        for millis in [1, 2, 4, 5, 8, 10, 12, 16, 20, 40, 50, 100] {
+            let mut squares = 0.0;
+            for _ in 0..LOCKSTEP_RUNS {
+                let program = [(millis * 1000).to_string(), arguments.seconds.to_string()];
+                let outcome = run(jdk, options, "Lockstep", &program)?;
+                squares += lockstep_error(&outcome, options.contains("wall")).powi(2);
+            }
+            figures.add(Figure {
+                benchmark: "lockstep",
+                case: format!("{options}, cycles of {millis} ms"),
+                measure: "error of shares, of that of chance",
+                plain: None,
+                profiled: (squares / f64::from(LOCKSTEP_RUNS)).sqrt(),
+                unit: "",
+                result: (squares / f64::from(LOCKSTEP_RUNS)).sqrt(),
+                // The root of the mean of 30 squares is above 1.3 by chance once in 200 times, and weights of looks add
+                // a third at most.
+                wanted: Wanted::Within(0.0, 1.75),
+            });
+        }
+    }
+    Ok(())
+}
+
+const LOCKSTEP_RUNS: u32 = 30;
+
+/// The error of the share of most(), in standard deviations of independent samples.
+fn lockstep_error(outcome: &Outcome, is_wall: bool) -> f64 {
+    let suffix = if is_wall { ".wall" } else { "" };
+    let profile = outcome.profile();
+    let [most, rest] =
+        ["Lockstep.most", "Lockstep.rest"].map(|method| profile.samples_with(method) as f64);
+    let [true_most, true_rest] =
+        ["most", "rest"].map(|it| outcome.printed(&format!("{it}{suffix}")));
+    let truth = true_most / (true_most + true_rest);
+    let count = most + rest;
+    (most / count - truth) / (truth * (1.0 - truth) / count).sqrt()
+}
+
 /// A hot loop without safepoint polls beside a cheap method with them.
 pub fn bias(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     let flags = ["-XX:-UseCountedLoopSafepoints", "-XX:LoopStripMiningIter=0"];
