@@ -343,7 +343,7 @@ fn check_cycle(jdk: &'static Jdk, options: &str, micros: u32) {
     // A look counts more or less than one sample, as the time since the one before was; many where CPUs are rare.
     let looks = match is_wall {
         true => (most + rest).min(profile.counter("looks") as f64),
-        false => most + rest,
+        false => (most + rest).min((true_most + true_rest) * 250.0),
     };
     let deviation = 1.4 * (truth * (1.0 - truth) / looks).sqrt();
     let what = format!("{options}: share of most() in cycles of {micros} us");

@@ -219,11 +219,15 @@ fn a_thread_that_blocks_signals_is_sampled_and_named() {
                 "{mode}: {said}"
             );
             let profile = outcome.profile();
-            let samples = profile
-                .samples(|trace| trace.has("BlocksSignals.spin") && !trace.has(".[runnable]"));
-            let (sampled, truth) = (samples as f64 * 0.01, outcome.printed("cpu"));
+            let sampled = profile.samples_with("BlocksSignals.spin") as f64 * 0.01;
+            let truth = outcome.printed("cpu");
+            // On the wall clock, time without a CPU comes on top.
+            let most = match mode {
+                "cpu=wall" => f64::INFINITY,
+                _ => 1.3 * truth + 0.1,
+            };
             assert!(
-                (sampled - truth).abs() <= 0.1 + 0.3 * truth,
+                sampled >= 0.7 * truth - 0.1 && sampled <= most,
                 "{mode}: {sampled} s in the profile, in truth {truth}:\n{}",
                 outcome.report()
             );
