@@ -5,7 +5,7 @@ use hprof_format::model::{
     CpuKind, CpuRow, CpuTable, Frame, Header, Line, MethodName, Settings, ThreadStart, Trace,
 };
 use hprof_format::rank::RankedCpuTable;
-use hprof_format::text::{PRELUDE, TextWriter};
+use hprof_format::text::{NO_STACK, PRELUDE, TextItem, TextReader, TextUncounted, TextWriter};
 use hprof_format::writer::ProfileWriter;
 
 const PROXY: &str = "Spin$$Lambda$1.0x00007f29d8000a08";
@@ -206,6 +206,72 @@ fn times_are_printed_in_milliseconds_and_ranked_in_nanoseconds() {
 }
 
 #[test]
+fn rows_of_cpu_tables_suit_readers_of_the_jdks_agent() {
+    let mut writer = TextWriter::new(Vec::new());
+    let row = |cost, count, trace| CpuRow {
+        cost,
+        count,
+        trace: TraceSerial::new(trace),
+    };
+    let rows = [
+        row(5_250_000, 0, 300_001),
+        row(3_000_000, 2, 300_002),
+        row(1_750_000, 1, 300_003),
+    ];
+    let table = CpuTable {
+        kind: CpuKind::Times,
+        total: 10_000_000,
+        rows: &rows,
+    };
+    let ranked = RankedCpuTable::new(&table, 0.0);
+    let label = |method| MethodName {
+        class_name: "",
+        method,
+    };
+    let no_stack = Frame {
+        method: NO_STACK,
+        ..frame("", "", "", 0)
+    };
+    trace(&mut writer, 300_003, None, &[no_stack]);
+    let innermost = |serial: TraceSerial| {
+        Some(label(match serial.get() {
+            300_003 => NO_STACK,
+            _ => "[native] operator new",
+        }))
+    };
+    let ctime = "Fri Nov 20 10:08:18 2026";
+    writer.cpu_table(&ranked, ctime, &innermost).unwrap();
+    let left = TextUncounted {
+        trace: TraceSerial::new(300_001),
+        micros: 5250,
+    };
+    writer.comment(&left.remark()).unwrap();
+    let text = String::from_utf8(writer.into_inner()).unwrap();
+    assert_eq!(
+        text,
+        "TRACE 300003:\n\t.[no_stack](<Unknown Source>:Unknown line)\n\
+         CPU TIME (ms) BEGIN (total = 10) Fri Nov 20 10:08:18 2026\n\
+         rank   self  accum   count trace method\n   \
+         1 30.00% 30.00%       2 300002 .[native]_operator_new\n   \
+         2 17.50% 47.50%       1 300003 .[no_stack]\n\
+         CPU TIME (ms) END\n\
+         # hprof-rs: uncounted_trace=300001 ms=5.250\n"
+    );
+    let items: Vec<TextItem<'_>> = TextReader::new(&text).collect();
+    let [
+        TextItem::Trace(empty),
+        TextItem::Cpu(table),
+        TextItem::Uncounted(read),
+    ] = &items[..]
+    else {
+        panic!("{items:?}")
+    };
+    assert_eq!((empty.frames.len(), empty.bad_lines), (0, 0));
+    assert_eq!(table.table.rows[1].method, None);
+    assert_eq!(*read, left);
+}
+
+#[test]
 fn hostile_names_stay_within_their_lines() {
     let mut writer = TextWriter::new(Vec::new());
     start(
@@ -230,7 +296,7 @@ fn hostile_names_stay_within_their_lines() {
         String::from_utf8(writer.into_inner()).unwrap(),
         "THREAD START (obj=1, id = 200001, \
          name=\"a\\\"\\u000aTHREAD END (id = 200001)\", group=\"g\\u0009r\\u2028\")\n\
-         TRACE 300001:\n\tA\\u000aTRACE 1:.<Unknown Method>(\\u000d:Native method)\n\
+         TRACE 300001:\n\tA\\u000aTRACE 1:.<Unknown Method>(\\u000d:Unknown line)\n\
          TRACE 300000:\n\t<empty>\n\
          # 3 samples lost\n# TRACE 2:\n"
     );

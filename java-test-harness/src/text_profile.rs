@@ -8,7 +8,7 @@ mod reader;
 use std::collections::BTreeMap;
 
 use crate::text_heap::TextHeap;
-use crate::text_sites::{SiteRow, SiteTable};
+use crate::text_sites::{self, SiteRow, SiteTable};
 use reader::{Reader, State};
 
 /// A whole text profile, checked for well-formedness.
@@ -147,7 +147,12 @@ impl TextProfile {
                 .map_err(|problem| format!("line {}: {problem}: {line}", index + 1))?;
         }
         match reader.state {
-            State::Records => Ok(profile),
+            State::Records => {
+                let exact = !profile.comments.iter().any(|it| it.contains("estimates"));
+                let mut tables = profile.site_tables.iter();
+                tables.try_for_each(|table| text_sites::check(table, exact))?;
+                Ok(profile)
+            }
             state => Err(format!("the file ends inside {state:?}")),
         }
     }

@@ -71,7 +71,7 @@ impl TimesRecorder {
         };
         // Those that are too small are gone.
         let table = RankedCpuTable::new(&table, Cutoff::below(0.0)).without(left_out);
-        cx.write_cpu_table(&table);
+        cx.write_cpu_table(table);
     }
 
     /// Pairs of callee and caller.

@@ -129,7 +129,7 @@ impl SamplesRecorder {
             total: rows.iter().map(|row| row.cost).sum(),
             rows: &rows,
         };
-        cx.write_cpu_table(&RankedCpuTable::new(&table, cutoff));
+        cx.write_cpu_table(RankedCpuTable::new(&table, cutoff));
     }
 
     /// Whether stacks are taken.

@@ -86,24 +86,30 @@ impl HeapDumpRecorder {
         let mut ids = DumpIds::new(cx.run, cx.vm.jni, cx.names, own_serial);
         let mut sites = self.sites.as_ref().map(|sites| sites.lock());
         let mut result = Err(Lack::Output);
+        let mut remark = None;
         cx.output.write(|writer| {
-            let remark = match dump(&request, writer, &mut ids, sites.as_deref_mut()) {
-                Ok(summary) => {
-                    result = Ok(summary);
-                    summary.to_string()
-                }
-                Err(Failure::Output(error)) => return Err(error),
-                Err(failure) => {
-                    result = Err(match failure {
-                        Failure::CutOff(_) => Lack::CutOff,
-                        _ => Lack::NoDump,
-                    });
-                    report::error(&failure.to_string());
-                    failure.to_string()
-                }
-            };
-            writer.comment(&remark)
+            remark = Some(
+                match dump(&request, writer, &mut ids, sites.as_deref_mut()) {
+                    Ok(summary) => {
+                        result = Ok(summary);
+                        summary.to_string()
+                    }
+                    Err(Failure::Output(error)) => return Err(error),
+                    Err(failure) => {
+                        result = Err(match failure {
+                            Failure::CutOff(_) => Lack::CutOff,
+                            _ => Lack::NoDump,
+                        });
+                        report::error(&failure.to_string());
+                        failure.to_string()
+                    }
+                },
+            );
+            Ok(())
         });
+        if let Some(remark) = remark {
+            cx.output.remark(remark);
+        }
         self.own = ids.own_serial().map(|serial| (generation, serial));
         result
     }

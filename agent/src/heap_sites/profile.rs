@@ -19,6 +19,7 @@ use super::walk::Found;
 use super::{FOLLOWED_BYTES, HeapSites, MAX_FOLLOWED};
 use crate::names::{Location, Names};
 use crate::options::Live;
+use crate::recording::Run;
 use crate::report;
 use crate::vm::{Jni, Vm};
 
@@ -60,6 +61,31 @@ pub struct SiteFigures {
     pub header: Vec<String>,
     /// Counters, after the table.
     pub remarks: Vec<String>,
+}
+
+/// The collection of garbage that a table of sites begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Collection {
+    /// The table is to show what is there.
+    NotAsked,
+    /// It comes first.
+    Now,
+    /// It was done before the collector stopped.
+    Before,
+    /// The collector has stopped.
+    Impossible,
+}
+
+impl Collection {
+    /// The collection for a table that has asked for one or not.
+    pub fn of(run: &Run, is_asked: bool) -> Self {
+        match is_asked {
+            true if run.may_collect() => Self::Now,
+            _ if run.was_collected() => Self::Before,
+            true => Self::Impossible,
+            false => Self::NotAsked,
+        }
+    }
 }
 
 impl SitesProfile {
@@ -146,23 +172,22 @@ impl SitesProfile {
         swept.more
     }
 
-    /// Collects garbage, unless the collector has stopped (`may_collect`), and adds
-    /// everything up. `collected` tells that it was done before the collector went.
+    /// Collects garbage, if that is to be done, and adds everything up.
     pub fn collect(
         &mut self,
         vm: Vm<'_>,
         names: &mut Names,
-        may_collect: bool,
-        collected: bool,
+        collection: Collection,
     ) -> SiteFigures {
         let jni = vm.jni;
         // A collection unloads hidden classes, whose methods have no names after that.
         self.name_stacks(vm, names);
-        let is_after_gc = if may_collect {
-            self.sites.jvmti.force_garbage_collection().is_ok()
-        } else {
-            collected
+        let is_after_gc = match collection {
+            Collection::Now => self.sites.jvmti.force_garbage_collection().is_ok(),
+            Collection::Before => true,
+            Collection::NotAsked | Collection::Impossible => false,
         };
+        let has_failed = !is_after_gc && collection != Collection::NotAsked;
         let epoch = self.sites.collections.load(Ordering::Relaxed);
         // The dead are not deleted first: threads that allocate fast would bring new ones for ever, and hold the
         // VM's lock for references against this one.
@@ -210,7 +235,7 @@ impl SitesProfile {
         rows.sort_by(|a, b| (a.trace, &a.class_name).cmp(&(b.trace, &b.class_name)));
         SiteFigures {
             is_after_gc,
-            header: self.header(estimated, is_after_gc),
+            header: self.header(estimated, has_failed),
             remarks: self.remarks(&totals, estimated),
             rows,
             totals: sums,
@@ -312,10 +337,10 @@ impl SitesProfile {
         (counts, estimated)
     }
 
-    fn header(&self, estimated: u64, is_after_gc: bool) -> Vec<String> {
+    fn header(&self, estimated: u64, has_garbage: bool) -> Vec<String> {
         let sites = self.sites;
         let mut lines = Vec::new();
-        if !is_after_gc {
+        if has_garbage {
             lines.push(
                 "hprof-rs: garbage could not be collected: live figures include dead objects"
                     .to_owned(),

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use super::HeapSites;
 use super::marks::SiteMarks;
-use super::profile::{SiteFigures, SitesProfile};
+use super::profile::{Collection, SiteFigures, SitesProfile};
 use crate::os::clock::LocalTime;
 use crate::recording::{Activity, Context, Incomplete, Recorder, left_out};
 use crate::vm::StillInside;
@@ -61,21 +61,17 @@ impl SitesRecorder {
 
     /// The totals as they are, without a collection.
     pub fn totals(&mut self, cx: &mut Context<'_>) -> HeapSummary {
-        let collected = cx.run.was_collected();
-        let mut figures = self
-            .profile
-            .lock()
-            .collect(cx.vm, cx.names, false, collected);
+        let collection = Collection::of(cx.run, false);
+        let mut figures = self.profile.lock().collect(cx.vm, cx.names, collection);
         self.marks.since_clear(&mut figures);
         figures.totals
     }
 
     /// Writes a table with its traces.
     pub fn write_table(&mut self, cx: &mut Context<'_>, request: SiteRequest) {
-        let may_collect = request.force_gc && cx.run.may_collect();
-        let collected = cx.run.was_collected();
+        let collection = Collection::of(cx.run, request.force_gc);
         let mut profile = self.profile.lock();
-        let mut figures = profile.collect(cx.vm, cx.names, may_collect, collected);
+        let mut figures = profile.collect(cx.vm, cx.names, collection);
         drop(profile);
         self.marks.since_clear(&mut figures);
         self.marks.show(&mut figures.rows, request.incremental);
@@ -110,14 +106,15 @@ impl SitesRecorder {
         let general = (!cx.run.settings.modes.cpu_samples).then(|| cx.general_remark());
         let names = &*cx.names;
         cx.output.write(|writer| {
-            header.iter().try_for_each(|line| writer.comment(line))?;
             let traces = table.rows().iter().map(|ranked| ranked.row.trace);
             names.write_traces(writer, traces)?;
-            writer.site_table(&table, &LocalTime::now().ctime())?;
-            let left_out = [left_out::of_sites(&table)];
-            let mut remarks = left_out.iter().chain(&remarks).chain(&general);
-            remarks.try_for_each(|line| writer.comment(line))
+            writer.site_table(&table, &LocalTime::now().ctime())
         });
+        let left_out = [left_out::of_sites(&table)];
+        let remarks = header.iter().chain(&left_out).chain(&remarks);
+        remarks
+            .chain(&general)
+            .for_each(|line| cx.output.remark(line));
     }
 }
 
@@ -161,7 +158,10 @@ impl Recorder for SitesRecorder {
     fn end_dump(&mut self, _cx: &mut Context<'_>, _is_written: bool) {}
 
     fn reset(&mut self, cx: &mut Context<'_>) {
-        let figures = self.profile.lock().collect(cx.vm, cx.names, false, false);
+        let figures = self
+            .profile
+            .lock()
+            .collect(cx.vm, cx.names, Collection::NotAsked);
         self.marks.clear(figures);
     }
 

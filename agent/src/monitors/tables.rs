@@ -64,9 +64,9 @@ pub(super) fn write_usage(
     cx.output.write(|writer| {
         let traces = threads.iter().map(|thread| thread.trace);
         names.write_traces(writer, traces.chain(waits.traces()))?;
-        writer.monitor_dump(&dump)?;
-        remarks.iter().try_for_each(|line| writer.comment(line))
+        writer.monitor_dump(&dump)
     });
+    cx.comment(&remarks);
 }
 
 /// Writes the time lost to locks, and the time of other waits. The traces stand before
@@ -82,8 +82,9 @@ pub(super) fn write_waits(cx: &mut Context<'_>, tables: &WaitRanks<'_>, remark: 
         if !contention.rows().is_empty() {
             writer.monitor_table(contention, &ctime)?;
         }
-        remarks.iter().try_for_each(|line| writer.comment(line))
+        Ok(())
     });
+    cx.comment(&remarks);
 }
 
 /// Where a thread is, but for the frames of what it is parked in.

@@ -71,7 +71,12 @@ impl Monitors {
         let mut objects = Objects::default();
         let mut used_by = Vec::new();
         for (thread, (state, frames)) in threads.iter().zip(stacks) {
-            let serial = ThreadSerial::new((self.host.serial)(jni, thread.get()));
+            let serial = match (self.host.serial)(jni, thread.get()) {
+                // A thread that ends the VM has ended for the profile.
+                0 if state.has(raw::JVMTI_THREAD_STATE_RUNNABLE) && frames.is_empty() => continue,
+                0 => ThreadSerial::UNKNOWN,
+                serial => ThreadSerial::new(serial),
+            };
             let name = self.jvmti.thread_name(jni, thread.get());
             used_by.push(UsedBy {
                 serial,

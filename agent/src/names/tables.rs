@@ -5,6 +5,7 @@ use std::io;
 
 use hprof_format::ids::{ThreadSerial, TraceSerial};
 use hprof_format::model::{Frame, Line, MethodName, Trace};
+use hprof_format::text::NO_STACK;
 use hprof_format::writer::ProfileWriter;
 
 use super::HiddenNames;
@@ -158,6 +159,14 @@ impl Names {
     pub fn intern_label(&mut self, thread: Option<ThreadSerial>, label: &str) -> TraceSerial {
         let frame = self.label(label);
         self.traces.intern(&self.methods, thread, &[frame])
+    }
+
+    /// The trace itself, or one with a frame that says so if it has none: see [`NO_STACK`].
+    pub fn with_a_frame(&mut self, trace: TraceSerial) -> TraceSerial {
+        match self.traces.get(trace) {
+            (thread, []) => self.intern_label(thread, NO_STACK),
+            _ => trace,
+        }
     }
 
     /// A frame that is no method's. Its class has no name, so readers show the label alone.

@@ -55,6 +55,8 @@ pub struct Output {
     pub(super) generation: u32,
     /// The format of the old `prof` has tables and nothing else.
     is_bare: bool,
+    /// Remarks on the tables of the dump that is open.
+    remarks: Vec<String>,
 }
 
 /// How far a dump is.
@@ -109,6 +111,7 @@ impl Output {
             parked: None,
             proven: true,
             is_bare: settings.modes.cpu_old,
+            remarks: Vec::new(),
         }
     }
 
@@ -201,6 +204,23 @@ impl Output {
         }
     }
 
+    /// Adds a remark for people. Within a dump it waits for the end of the last table: readers of old take lines between
+    /// tables for frames.
+    pub fn remark(&mut self, text: impl Into<String>) {
+        if self.dump == DumpState::None {
+            let text = text.into();
+            self.write(|writer| writer.comment(&text));
+        } else {
+            self.remarks.push(text.into());
+        }
+    }
+
+    /// Writes the remarks that have waited for the end of the tables.
+    fn write_remarks(&mut self) {
+        let remarks = std::mem::take(&mut self.remarks);
+        self.write(|writer| remarks.iter().try_for_each(|line| writer.comment(line)));
+    }
+
     /// How long there has been a profile.
     pub fn age(&self) -> Duration {
         self.created.elapsed()
@@ -224,12 +244,14 @@ impl Output {
 
     /// A dump begins: what is written up to [`Self::end_dump`] belongs together.
     pub fn begin_dump(&mut self) {
+        self.remarks.clear();
         self.dump = DumpState::Open;
     }
 
     /// The dump is complete. If the output failed in the meantime, its successor wants all of it.
     /// `has_content` tells that the dump has a part that did not fail.
     pub fn end_dump(&mut self, has_content: bool) -> DumpEnd {
+        self.write_remarks();
         self.is_stub = !has_content && !self.dumped;
         let committed = self.commit();
         let state = std::mem::replace(&mut self.dump, DumpState::None);
@@ -246,6 +268,7 @@ impl Output {
     /// A reply to a command is complete. What is lost with the front-end that wanted it is not
     /// missed, so no caller waits for it to arrive.
     pub fn end_reply(&mut self) -> DumpEnd {
+        self.write_remarks();
         self.write(|writer| writer.flush());
         match std::mem::replace(&mut self.dump, DumpState::None) {
             DumpState::Interrupted => DumpEnd::Again,

@@ -91,17 +91,15 @@ fn heap_summary(dispatcher: &mut Dispatcher<'_>) -> Outcome {
     let sites = dispatcher.recorders.sites.as_mut();
     let totals = sites.map(|sites| sites.totals(cx));
     let summary = totals.unwrap_or_default();
-    cx.output.write(|writer| {
-        writer.heap_summary(&summary)?;
-        writer.comment(&format!(
-            "hprof-rs: heap summary: live_bytes={} live_objects={} allocated_bytes={} \
-             allocated_objects={}",
-            summary.live_bytes,
-            summary.live_objects,
-            summary.allocated_bytes,
-            summary.allocated_objects
-        ))
-    });
+    cx.output.write(|writer| writer.heap_summary(&summary));
+    cx.output.remark(format!(
+        "hprof-rs: heap summary: live_bytes={} live_objects={} allocated_bytes={} \
+         allocated_objects={}",
+        summary.live_bytes,
+        summary.live_objects,
+        summary.allocated_bytes,
+        summary.allocated_objects
+    ));
     match totals {
         Some(_) => Ok(()),
         None => Err("no allocations are recorded: start with heap=sites".to_owned()),

@@ -38,14 +38,14 @@ pub(super) fn dump(
             has_all &= part.is_ok();
         }
         if let Some(remark) = HiddenNames::remark() {
-            cx.output.write(|writer| writer.comment(remark));
+            cx.output.remark(remark);
         }
         let run = format!(
             "hprof-rs: run_ms={} depth={}",
             cx.output.age().as_millis(),
             cx.run.settings.depth
         );
-        cx.output.write(|writer| writer.comment(&run));
+        cx.output.remark(run);
         match cx.output.end_dump(has_any || has_none) {
             DumpEnd::Written => break (true, has_all),
             DumpEnd::Failed => break (false, false),

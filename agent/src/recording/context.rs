@@ -1,12 +1,14 @@
 //! The context of recorders.
 
+use hprof_format::model::CpuKind;
 use hprof_format::rank::RankedCpuTable;
+use hprof_format::text::TextUncounted;
 
 use super::inbox::Inbox;
 use super::left_out;
 use super::run::Run;
 use crate::names::Names;
-use crate::options::Settings;
+use crate::options::{Format, Settings};
 use crate::os::clock::LocalTime;
 use crate::output::Output;
 use crate::report;
@@ -41,20 +43,37 @@ impl Context<'_> {
 
     /// Writes remarks for readers of the profile.
     pub fn comment(&mut self, lines: &[String]) {
-        self.output
-            .write(|writer| lines.iter().try_for_each(|line| writer.comment(line)));
+        lines.iter().for_each(|line| self.output.remark(line));
     }
 
     /// Writes a table of CPU use with its traces.
-    pub fn write_cpu_table(&mut self, table: &RankedCpuTable) {
+    pub fn write_cpu_table(&mut self, table: RankedCpuTable) {
+        let settings = self.settings();
+        let is_text = settings.format == Format::Text && settings.picture.is_none();
+        // With a depth of 0 no stack was wanted, so none is missing.
+        let table = &match is_text && settings.depth > 0 {
+            true => table.with_traces(|trace| self.names.with_a_frame(trace)),
+            false => table,
+        };
         let names = &*self.names;
         self.output.write(|writer| {
             names.write_traces(writer, table.traces())?;
             writer.cpu_table(table, &LocalTime::now().ctime(), &|trace| {
                 names.innermost(trace)
-            })?;
-            writer.comment(&left_out::of_cpu(table))
+            })
         });
+        if is_text && table.kind() == CpuKind::Times {
+            for row in table
+                .rows()
+                .iter()
+                .map(|it| it.row)
+                .filter(|it| it.count == 0)
+            {
+                let (trace, micros) = (row.trace, row.cost / 1000);
+                self.output.remark(TextUncounted { trace, micros }.remark());
+            }
+        }
+        self.output.remark(left_out::of_cpu(table));
     }
 
     /// A remark with counters that concern all modes.

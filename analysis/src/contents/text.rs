@@ -119,6 +119,16 @@ impl GrowingText {
                     check(contents, &table.table, title(table.kind));
                     contents.cpu.push(cpu(table));
                 }
+                TextItem::Uncounted(time) => {
+                    let last = contents.cpu.last_mut();
+                    if let Some(table) = last.filter(|table| table.kind == CpuKind::Times) {
+                        table.rows.push(CpuRow {
+                            trace: time.trace,
+                            cost: (time.micros + 500) / 1000,
+                            calls: Some(0),
+                        });
+                    }
+                }
                 TextItem::OldCpu(table) => {
                     check(contents, &table, "table of calls");
                     contents.old_cpu.extend(table.rows.iter().map(old_cpu));
@@ -161,6 +171,7 @@ fn is_table(item: &TextItem<'_>) -> bool {
         item,
         TextItem::Created(_)
             | TextItem::Comment(_)
+            | TextItem::Uncounted(_)
             | TextItem::ThreadStart(_)
             | TextItem::ThreadEnd(_)
             | TextItem::Trace(_)

@@ -42,6 +42,15 @@ impl RankedCpuTable {
         Self { left_out, ..self }
     }
 
+    /// With other traces.
+    #[must_use]
+    pub fn with_traces(mut self, mut other: impl FnMut(TraceSerial) -> TraceSerial) -> Self {
+        for ranked in &mut self.rows {
+            ranked.row.trace = other(ranked.row.trace);
+        }
+        self
+    }
+
     /// The sum of the rows below the cutoff.
     pub fn left_out(&self) -> LeftOut {
         self.left_out

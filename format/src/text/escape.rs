@@ -11,6 +11,10 @@ use std::fmt::{self, Write};
 /// A name within a line.
 pub(crate) struct Name<'a>(pub &'a str);
 
+/// A name as the last column of a row, without blanks: readers split rows at them. It need not be exact, as
+/// the trace of the row has the name.
+pub(crate) struct Column<'a>(pub &'a str);
+
 /// A remark, in which backslashes mean nothing special.
 pub(crate) struct Remark<'a>(pub &'a str);
 
@@ -20,6 +24,14 @@ pub(crate) struct Quoted<'a>(pub &'a str);
 impl fmt::Display for Name<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         escape(self.0, f, |c| c == '\\')
+    }
+}
+
+impl fmt::Display for Column<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut pieces = self.0.split(char::is_whitespace);
+        pieces.next().map_or(Ok(()), |first| Name(first).fmt(f))?;
+        pieces.try_for_each(|piece| write!(f, "_{}", Name(piece)))
     }
 }
 

@@ -15,7 +15,8 @@ pub use prelude::PRELUDE;
 pub use reader::{
     TextCpuRow, TextCpuTable, TextFrame, TextHeapDump, TextItem, TextMethod, TextMonitor,
     TextMonitorDump, TextMonitorRow, TextMonitorTable, TextMonitorThread, TextOldCpuRow, TextRank,
-    TextReader, TextSiteRow, TextSiteTable, TextTable, TextThread, TextTrace, TextWait,
+    TextReader, TextSiteRow, TextSiteTable, TextTable, TextThread, TextTrace, TextUncounted,
+    TextWait,
 };
-pub use writer::TextWriter;
 pub(crate) use writer::round_to_millis;
+pub use writer::{NO_STACK, TextWriter};

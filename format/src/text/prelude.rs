@@ -23,6 +23,7 @@ objects. Trace 300000 has no frames; what has no known origin refers to it.
       A stack trace, innermost frame first, one per line:
       class.method(source file:line). Each is written once and then referred to
       by its number. It holds at most as many frames as the option depth says.
+      The frame [no_stack] stands for CPU time whose stack could not be had.
       \"thread=\" names the thread, if the option thread=y keeps threads apart.
 
   CPU SAMPLES

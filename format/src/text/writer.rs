@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use super::PRELUDE;
-use super::escape::{Name, Quoted, Remark};
+use super::escape::{Column, Name, Quoted, Remark};
 use crate::ids::{ThreadSerial, TraceSerial};
 use crate::model::{
     CpuKind, Frame, Header, Line, OldCpuRow, Settings, SignedMethod, ThreadStart, Trace,
@@ -14,6 +14,11 @@ use crate::serial_set::SerialSet;
 use crate::writer::{InnermostMethod, ProfileWriter};
 
 const NANOS_PER_MILLI: u64 = 1_000_000;
+
+/// The one frame of CPU time without a stack: readers of the JDK's agent look for a frame in each trace that a table of CPU use
+/// refers to. [`TextReader`](super::TextReader) takes it for no frame.
+pub const NO_STACK: &str = "[no_stack]";
+pub(super) const NO_STACK_LINE: &str = "\t.[no_stack](<Unknown Source>:Unknown line)";
 
 /// Writes a profile as text. Each call ends in one `write_all` of whole lines.
 #[derive(Debug)]
@@ -135,21 +140,28 @@ impl<W: Write> ProfileWriter for TextWriter<W> {
                 "{title} BEGIN (total = {total}) {}",
                 Name(ctime.trim_end())
             )?;
-            if !table.rows().is_empty() {
+            let rows = table.rows().iter().filter(|ranked| ranked.row.count > 0);
+            let mut rows = rows.peekable();
+            if rows.peek().is_some() {
                 s.push_str("rank   self  accum   count trace method\n");
             }
-            for ranked in table.rows() {
+            let mut accum_percent = 0.0;
+            for (rank, ranked) in (1..).zip(rows) {
+                accum_percent += ranked.self_percent;
                 write!(
                     s,
                     "{:4} {:5.2}% {:5.2}% {:7} {:5} ",
-                    ranked.rank,
+                    rank,
                     ranked.self_percent,
-                    ranked.accum_percent,
+                    accum_percent,
                     ranked.row.count,
                     ranked.row.trace.get()
                 )?;
                 match innermost(ranked.row.trace) {
-                    Some(name) => writeln!(s, "{}.{}", Name(name.class_name), Name(name.method))?,
+                    Some(name) => {
+                        let (class, method) = (Column(name.class_name), Column(name.method));
+                        writeln!(s, "{class}.{method}")?;
+                    }
                     None => s.push_str("<empty trace>\n"),
                 }
             }
@@ -217,8 +229,8 @@ fn frame_line(s: &mut String, frame: &Frame<'_>) -> std::fmt::Result {
     )?;
     match frame.line {
         Line::Number(line @ 1..) => writeln!(s, "{line})"),
-        Line::Number(0) | Line::Unknown => writeln!(s, "Unknown line)"),
-        Line::Native => writeln!(s, "Native method)"),
+        // The JDK's agent wrote native methods so too, and readers take any other word for a number.
+        Line::Number(0) | Line::Unknown | Line::Native => writeln!(s, "Unknown line)"),
     }
 }
 

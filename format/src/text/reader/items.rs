@@ -30,6 +30,8 @@ pub enum TextItem<'a> {
     MonitorTime(TextMonitorTable<'a>),
     /// `MONITOR DUMP`.
     MonitorDump(TextMonitorDump<'a>),
+    /// CPU time of a trace that the last CPU table has no row for, as no call was counted there.
+    Uncounted(TextUncounted),
     /// A thread began to wait.
     Wait(TextWait<'a>),
     /// A thread ended waiting.
@@ -129,6 +131,27 @@ pub struct TextCpuRow<'a> {
     /// The innermost frame, if the trace has one.
     pub method: Option<TextMethod<'a>>,
 }
+
+/// CPU time of a trace where no call was counted: its calls had begun before the table did. The tables of the JDK's agent
+/// have no rows with a count of 0, so this is a remark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextUncounted {
+    /// The trace.
+    pub trace: TraceSerial,
+    /// Microseconds.
+    pub micros: u64,
+}
+
+impl TextUncounted {
+    /// As remarks have it.
+    pub fn remark(self) -> String {
+        let (millis, micros) = (self.micros / 1000, self.micros % 1000);
+        format!("{UNCOUNTED}{} ms={millis}.{micros:03}", self.trace)
+    }
+}
+
+/// The beginning of the remark for a [`TextUncounted`].
+pub(super) const UNCOUNTED: &str = "hprof-rs: uncounted_trace=";
 
 /// A row of a table of calls as of `cpu=old`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,11 +5,12 @@ use std::str::FromStr;
 
 use super::items::{
     TextCpuRow, TextFrame, TextMethod, TextMonitorRow, TextMonitorThread, TextOldCpuRow, TextRank,
-    TextSiteRow, TextThread, TextTrace, TextWait,
+    TextSiteRow, TextThread, TextTrace, TextUncounted, TextWait, UNCOUNTED,
 };
 use crate::ids::{ObjectId, ThreadSerial, TraceSerial};
 use crate::model::{Line, LockKind};
 use crate::text::escape::unescape;
+use crate::text::writer::NO_STACK;
 
 /// The text between two marks, and the text after the second.
 fn between<'a>(text: &'a str, start: &str, end: &str) -> Option<(&'a str, &'a str)> {
@@ -113,7 +114,7 @@ pub fn cpu_row(line: &str) -> Option<TextCpuRow<'_>> {
     let (rank, count) = (rank(rest)?, column(rest)?);
     let trace = TraceSerial::new(column(rest)?);
     let name = rest.strip_prefix(' ')?;
-    let method = if name == "<empty trace>" {
+    let method = if name == "<empty trace>" || name.strip_prefix('.') == Some(NO_STACK) {
         None
     } else {
         Some(method(name)?)
@@ -123,6 +124,18 @@ pub fn cpu_row(line: &str) -> Option<TextCpuRow<'_>> {
         count,
         trace,
         method,
+    })
+}
+
+/// A remark such as `hprof-rs: uncounted_trace=300001 ms=1.250`.
+pub fn uncounted(remark: &str) -> Option<TextUncounted> {
+    let (trace, millis) = between(remark, UNCOUNTED, " ms=")?;
+    let (millis, micros) = millis.split_once('.')?;
+    let millis: u64 = millis.parse().ok()?;
+    let micros: u16 = (micros.len() == 3).then(|| micros.parse().ok())??;
+    Some(TextUncounted {
+        trace: trace_serial(trace)?,
+        micros: millis.checked_mul(1000)?.checked_add(micros.into())?,
     })
 }
 

@@ -6,9 +6,10 @@ mod lines;
 pub use items::{
     TextCpuRow, TextCpuTable, TextFrame, TextHeapDump, TextItem, TextMethod, TextMonitor,
     TextMonitorDump, TextMonitorRow, TextMonitorTable, TextMonitorThread, TextOldCpuRow, TextRank,
-    TextSiteRow, TextSiteTable, TextTable, TextThread, TextTrace, TextWait,
+    TextSiteRow, TextSiteTable, TextTable, TextThread, TextTrace, TextUncounted, TextWait,
 };
 
+use super::writer::NO_STACK_LINE;
 use crate::model::{CpuKind, SiteOrder};
 
 /// Walks over the pieces of a text profile. Lines outside of sections that it does not
@@ -67,7 +68,8 @@ impl<'a> TextReader<'a> {
                 lines::thread_end(line).map(TextItem::ThreadEnd)
             }
         } else if let Some(remark) = line.strip_prefix("# ") {
-            Some(TextItem::Comment(remark))
+            let uncounted = lines::uncounted(remark).map(TextItem::Uncounted);
+            Some(uncounted.unwrap_or(TextItem::Comment(remark)))
         } else if line.starts_with("WAIT: ") {
             lines::wait(line, "WAIT: MONITOR ", ", timeout=").map(TextItem::Wait)
         } else if line.starts_with("WAITED: ") {
@@ -116,6 +118,9 @@ impl<'a> TextReader<'a> {
     fn trace(&mut self, mut trace: TextTrace<'a>) -> TextTrace<'a> {
         while let Some(line) = self.peek().filter(|line| line.starts_with('\t')) {
             self.skip_line();
+            if line == NO_STACK_LINE {
+                continue;
+            }
             match lines::frame(line) {
                 Some(frame) => trace.frames.push(frame),
                 None => trace.bad_lines += usize::from(line != "\t<empty>"),
