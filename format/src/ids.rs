@@ -118,6 +118,14 @@ impl StringId {
     pub(crate) const MARKS: u64 = 0xb000_0001;
 }
 
+impl ObjectId {
+    /// True for an identifier that this crate's users make up for what no heap dump has named. Objects of a VM lie at multiples
+    /// of eight.
+    pub const fn is_made_up(self) -> bool {
+        self.0 % 8 != 0
+    }
+}
+
 impl ThreadSerial {
     /// Stands for a thread the profiler could not name.
     pub const UNKNOWN: Self = Self(Self::BASE);

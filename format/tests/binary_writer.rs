@@ -3,10 +3,11 @@
 use hprof_format::binary::BinaryWriter;
 use hprof_format::ids::{ObjectId, ThreadSerial, TraceSerial};
 use hprof_format::model::{
-    CpuKind, CpuRow, CpuTable, Frame, Header, Line, Settings, ThreadStart, Trace,
+    CpuKind, CpuRow, CpuTable, Frame, Header, HeapClass, HeapTotals, InstanceLayout, Line,
+    Settings, ThreadStart, Trace,
 };
 use hprof_format::rank::RankedCpuTable;
-use hprof_format::writer::ProfileWriter;
+use hprof_format::writer::{HeapWriter, ProfileWriter};
 
 const CREATED: u64 = 1_076_069_622_000;
 
@@ -67,6 +68,65 @@ fn begins_with_settings_and_the_system_trace() {
     assert_eq!(
         records[1],
         (0x05, 0, &fields(&[&SYSTEM, &u4(0), &u4(0)])[..])
+    );
+}
+
+#[test]
+fn a_class_of_a_heap_dump_has_one_identifier_from_there_on() {
+    let mut writer = begun();
+    const DUMPED: u64 = 0x7_ffff_0010;
+    let class = HeapClass {
+        class: ObjectId::new(DUMPED),
+        name: "Spin",
+        trace: TraceSerial::SYSTEM,
+        super_class: ObjectId::NULL,
+        loader: ObjectId::NULL,
+        signers: ObjectId::NULL,
+        domain: ObjectId::NULL,
+        instance: InstanceLayout::default(),
+        constants: &[],
+        statics: &[],
+        fields: &[],
+    };
+    let frame = |class_name, class_id| Frame {
+        class_name,
+        class_id: ObjectId::new(class_id),
+        method: "hot",
+        signature: "()V",
+        source_file: None,
+        line: Line::Unknown,
+    };
+    writer.heap_class_names(&class).unwrap();
+    writer.heap_begin(&HeapTotals::default(), "").unwrap();
+    writer.heap_class(&class).unwrap();
+    writer.heap_end().unwrap();
+    for (serial, class_name, id) in [
+        (300_001, "Spin", 0x1_5000_0009),
+        (300_002, "Other", 0x1_5000_0011),
+        // Another class of the dump.
+        (300_003, "Spin", DUMPED + 8),
+    ] {
+        let trace = Trace {
+            serial: TraceSerial::new(serial),
+            thread: None,
+            frames: &[frame(class_name, id)],
+        };
+        writer.trace(&trace).unwrap();
+    }
+    let bytes = writer.into_inner();
+    let records = records(&bytes);
+    let of_kind = |tag| records.iter().filter(move |record| record.0 == tag);
+    let loaded: Vec<_> = of_kind(0x02)
+        .map(|record| record.2[4..12].to_vec())
+        .collect();
+    let expected = [DUMPED, 0x1_5000_0011, DUMPED + 8].map(|it| id(it).to_vec());
+    assert_eq!(loaded, expected);
+    let classes: Vec<_> = of_kind(0x04)
+        .map(|record| record.2[32..36].to_vec())
+        .collect();
+    assert_eq!(
+        classes,
+        [100_000, 100_001, 100_002].map(|it| u4(it).to_vec())
     );
 }
 

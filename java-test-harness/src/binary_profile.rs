@@ -28,12 +28,16 @@ pub struct BinaryProfile {
     pub strings: BTreeMap<u64, String>,
     /// Class names of the LOAD CLASS records, by class serial.
     pub classes: BTreeMap<u32, String>,
+    /// Class objects of the LOAD CLASS records, by class serial.
+    pub class_ids: BTreeMap<u32, u64>,
     /// FRAME records, by id.
     pub frames: BTreeMap<u64, BinaryFrame>,
     /// TRACE records, by serial.
     pub traces: BTreeMap<u32, BinaryTrace>,
     /// Names of the START THREAD records, by thread serial.
     pub threads: BTreeMap<u32, String>,
+    /// Objects of the START THREAD records, by thread serial.
+    pub thread_objects: BTreeMap<u32, u64>,
     /// Serials of the END THREAD records.
     pub ended_threads: BTreeSet<u32>,
     /// CPU SAMPLES records, one per dump.
@@ -73,6 +77,8 @@ pub struct BinaryTrace {
 pub struct BinarySite {
     /// Name of the class.
     pub class: String,
+    /// The class object.
+    pub class_id: u64,
     /// Trace serial.
     pub trace: u32,
     /// Bytes alive.

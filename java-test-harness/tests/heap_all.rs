@@ -1,9 +1,9 @@
 //! heap=all: each object of the dump has the trace of its allocation, and the sites agree with the dump.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use java_test_harness::{
-    BinaryProfile, Content, Run, SiteExpectation, TextProfile, each_collector, each_jdk,
+    BinaryHeap, BinaryProfile, Content, Run, SiteExpectation, TextProfile, each_collector, each_jdk,
 };
 
 const DUMPED: &str = "Dumping Java heap ... allocation sites ... done.\nHPROF: heap dump: ";
@@ -107,6 +107,70 @@ fn a_binary_dump_has_the_traces_too() {
                 .iter()
                 .any(|it| it.contains("oadClass"))
         );
+    });
+}
+
+/// Whether an object of the dump is a thread.
+fn is_thread(heap: &BinaryHeap, object: u64) -> bool {
+    let Some(Content::Instance(class, _)) = heap.objects.get(&object).map(|it| &it.content) else {
+        return false;
+    };
+    let up = |class: &u64| heap.classes.get(class).map(|it| it.super_class);
+    let mut line = std::iter::successors(Some(*class), up).take(20);
+    line.any(|class| class != 0 && heap.name(class) == "java.lang.Thread")
+}
+
+#[test]
+fn ids_of_classes_and_threads_are_those_of_the_dump() {
+    each_collector(|jdk, collector| {
+        let outcome = Run::new(jdk)
+            .jvm_args(collector.arguments())
+            .agent("heap=all,cpu=samples,format=b,cutoff=0,depth=12")
+            .class("NamedThreads")
+            .run()
+            .expect_status(0);
+        let profile = outcome.binary_profile("java.hprof");
+        let heap = profile.heap();
+        // Class dumps, frames of all traces, and rows have one record for each class.
+        let ids: BTreeSet<u64> = profile.class_ids.values().copied().collect();
+        assert_eq!(ids.len(), profile.class_ids.len());
+        let dumped: BTreeSet<u64> = heap.classes.keys().copied().collect();
+        let others: Vec<_> = ids.difference(&dumped).collect();
+        assert!(others.is_empty(), "{others:x?}");
+        let sites = profile.site_tables.last().expect("a table of sites");
+        assert!(sites.len() > 100 && !profile.table().rows.is_empty());
+        for site in sites {
+            let class = heap.classes.get(&site.class_id).map(|it| &it.name);
+            assert_eq!(class, Some(&site.class));
+        }
+        let mut customers = 0;
+        for (serial, &object) in &profile.thread_objects {
+            let name = &profile.threads[serial];
+            let has_ended = profile.ended_threads.contains(serial);
+            assert!(is_thread(heap, object) || has_ended, "{name}: {object:x}");
+            customers += usize::from(!has_ended && name.starts_with("customer"));
+        }
+        assert_eq!(customers, 4);
+    });
+}
+
+#[test]
+fn threads_have_the_objects_of_the_dump_in_text() {
+    each_jdk(|jdk| {
+        let run = Run::new(jdk).agent("heap=dump,cpu=samples");
+        let profile = run.class("NamedThreads").run().expect_status(0).profile();
+        let heap = profile.heap();
+        let mut customers = 0;
+        for thread in &profile.threads {
+            let object = heap.entries.get(&thread.object);
+            let has_ended = profile.ended_threads.contains(&thread.serial);
+            assert!(object.is_some() || has_ended, "{thread:?}");
+            if thread.name.starts_with("customer") {
+                assert_eq!(object.unwrap().class, "java.lang.Thread");
+                customers += 1;
+            }
+        }
+        assert_eq!(customers, 4);
     });
 }
 

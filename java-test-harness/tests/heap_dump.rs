@@ -415,3 +415,52 @@ fn threads_that_start_during_the_end_are_written() {
         }
     });
 }
+
+#[test]
+fn monitors_that_are_held_and_threads_are_roots() {
+    each_collector(|jdk, collector| {
+        let dump = |options: &str| {
+            Run::new(jdk)
+                .jvm_args(collector.arguments())
+                .agent(options)
+                .class("HeldMonitors")
+                .run()
+                .expect_status(0)
+        };
+        let outcome = dump("heap=dump,format=b");
+        let profile = outcome.binary_profile("java.hprof");
+        let heap = profile.heap();
+        let of_kind = |tag: u8| {
+            let roots = heap.roots.iter().filter(move |root| root.tag == tag);
+            roots.map(|root| (root.object, root.thread))
+        };
+        // Before JDK 16 the VM has to be asked at its start, at the price of slower code.
+        let expected: BTreeSet<u64> = match jdk.feature() {
+            ..16 => BTreeSet::new(),
+            _ => heap.instances("HeldMonitors$Owned"),
+        };
+        let used: BTreeSet<u64> = of_kind(7).map(|(object, _)| object).collect();
+        let owned: BTreeSet<u64> = used
+            .intersection(&heap.instances("HeldMonitors$Owned"))
+            .copied()
+            .collect();
+        assert_eq!(owned, expected);
+        assert!(
+            used.iter()
+                .all(|it| heap.objects.contains_key(it) || heap.classes.contains_key(it))
+        );
+        let threads: Vec<_> = of_kind(8).collect();
+        assert_eq!(of_kind(6).collect::<Vec<_>>(), threads);
+        assert!(threads.len() >= 5);
+
+        let text = dump("heap=all").profile();
+        let busy = |(object, kind): &&(u64, String)| {
+            let class = text.heap().entries.get(object).map(|it| &*it.class);
+            kind.starts_with("busy monitor>") && class == Some("HeldMonitors$Owned")
+        };
+        assert_eq!(
+            text.heap().roots.iter().filter(busy).count(),
+            expected.len()
+        );
+    });
+}

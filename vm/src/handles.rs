@@ -5,6 +5,12 @@ use jni_sys::jobject;
 use super::releases::layout::HANDLE_KIND;
 use super::{Jni, Ref, VmStructs, WeakRef};
 
+/// The address of the word that a reference of HotSpot points to. The VM's heap dumps have it beside the object of a global
+/// reference.
+pub fn handle_place(reference: Ref<'_>) -> u64 {
+    (reference.as_raw() as usize & !HANDLE_KIND) as u64
+}
+
 /// The word that a reference of HotSpot points to: the object's address as the
 /// collector in use writes it. Two references whose words are equal at the same
 /// time refer to the same object; the converse does not hold, as a concurrent

@@ -55,7 +55,7 @@ pub use fields::{InstanceFields, Value};
 pub use follow::{HeapReference, ReferenceKind};
 pub use gate::StillInside;
 pub use guard::{guard, panics, report_panics_to};
-pub use handles::{FastCompare, handle_word};
+pub use handles::{FastCompare, handle_place, handle_word};
 pub use hotspot::{JavaThreads, NativeThread, ThreadReader};
 pub use hprof_walker::callers;
 pub use hprof_walker::{

@@ -52,7 +52,7 @@ fn copy(
     ids: &mut DumpIds<'_>,
 ) -> Result<u64, Failure> {
     let place = Place::create(request.output).map_err(Failure::NoDump)?;
-    let live = request.prepare();
+    let live = request.prepare(ids);
     let mut splice = Splice::new(writer, ids, request.content, false);
     let (dumped, read) = follow(request, &place, live, true, &mut splice);
     conclude(dumped, read.map(|_| ()), splice)
@@ -81,7 +81,7 @@ fn in_place(
     ids: &mut DumpIds<'_>,
 ) -> Result<u64, Failure> {
     let place = Place::create(request.output).map_err(Failure::NoDump)?;
-    let live = request.prepare();
+    let live = request.prepare(ids);
     let growth = Growth::default();
     let content = request.content;
     let (place, growth) = (&place, &growth);

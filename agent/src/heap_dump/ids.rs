@@ -6,8 +6,10 @@ use std::io;
 use hprof_format::ids::{ObjectId, ThreadSerial, TraceSerial};
 use hprof_format::writer::ProfileWriter;
 
+use super::monitors::HeldMonitors;
 use crate::heap_sites::Located;
 use crate::names::Names;
+use crate::output::{HeldThread, HeldThreads};
 use crate::recording::{Run, Threads};
 use crate::vm::Jni;
 
@@ -24,16 +26,21 @@ pub struct DumpIds<'a> {
     own_serial: Option<ThreadSerial>,
     /// Where the dump's objects were allocated, with heap=all.
     located: Located,
+    /// Threads that the profile shows with the ids of their objects.
+    held: HeldThreads,
+    /// Monitors that were held right before the dump.
+    monitors: HeldMonitors,
 }
 
 impl<'a> DumpIds<'a> {
     /// For the threads that live now; called on the profile thread, whose serial is `own_serial` if
-    /// the profile has shown it.
+    /// the profile has shown it. The profile has not shown those that are `held`.
     pub fn new(
         run: &'a Run,
         jni: &Jni,
         names: &'a mut Names,
         own_serial: Option<ThreadSerial>,
+        held: HeldThreads,
     ) -> Self {
         let own = run.java_threads.get();
         let own = own.map_or(0, |threads| threads.current(jni).vm_thread as u64);
@@ -54,7 +61,24 @@ impl<'a> DumpIds<'a> {
             own,
             own_serial,
             located: Located::default(),
+            held,
+            monitors: HeldMonitors::default(),
         }
+    }
+
+    /// The VM is about to dump its heap.
+    pub fn set_monitors(&mut self, monitors: HeldMonitors) {
+        self.monitors = monitors;
+    }
+
+    /// Whether a global reference is that of a monitor.
+    pub fn is_monitor(&self, reference: u64) -> bool {
+        self.monitors.has(reference)
+    }
+
+    /// The threads that the dump does not have.
+    pub fn into_held(self) -> HeldThreads {
+        self.held
     }
 
     /// The tables of names.
@@ -75,6 +99,11 @@ impl<'a> DumpIds<'a> {
     /// The serial of a thread by the VM's pointer to it, `None` for 0 or a thread that is not known.
     pub fn thread(&self, vm_thread: u64) -> Option<ThreadSerial> {
         self.by_vm_thread.get(&vm_thread).copied()
+    }
+
+    /// What the profile has to show of a thread with a serial, if it has not shown it.
+    pub fn take_held(&mut self, serial: ThreadSerial) -> Option<HeldThread> {
+        self.held.take(serial)
     }
 
     /// A serial and a name for such a thread.

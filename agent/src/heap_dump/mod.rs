@@ -11,6 +11,7 @@
 mod binary;
 mod ids;
 mod in_place;
+mod monitors;
 mod parts;
 mod primitive_array;
 mod reader;
@@ -41,8 +42,9 @@ use hprof_format::writer::ProfileWriter;
 use crate::heap_sites::SitesProfile;
 use crate::output::Host;
 use crate::report;
-use crate::vm::{Vm, VmDumper};
+use crate::vm::{GlobalRef, Vm, VmDumper};
 use ids::DumpIds;
+use monitors::HeldMonitors;
 use reader::{DumpError, DumpReader, Growth, Visitor};
 use splice::Splice;
 use vm_dump::Place;
@@ -113,6 +115,8 @@ pub struct Request<'a> {
     pub ctime: &'a str,
     /// The treatment of unreachable objects.
     pub garbage: Garbage,
+    /// The agent's threads.
+    pub own_threads: &'a [Arc<GlobalRef>],
     /// The VM collects garbage in the pause of its dump, if asked to.
     pub collects_in_pause: bool,
 }
@@ -159,7 +163,6 @@ fn joined_binary(
     dumped.map_err(Failure::NoDump)?;
     let file = file.map_err(|error| Failure::NoDump(error.to_string()))?;
     drop(place);
-    ids.write_traces(writer)?;
     let growth = Growth::default();
     growth.finish();
     let mut splice = Splice::new(writer, ids, request.content, true);
@@ -188,7 +191,7 @@ fn locate<R>(
     loop {
         tries += 1;
         let place = Arc::new(Place::create(request.output).map_err(Failure::NoDump)?);
-        let live = request.prepare();
+        let live = request.prepare(ids);
         let watched = Arc::clone(&place);
         sites.expect_dump(Box::new(move || watched.has_content()));
         let result = dump(&place, live);
@@ -209,8 +212,21 @@ fn locate<R>(
 }
 
 impl Request<'_> {
-    /// Collects garbage if the VM's dumper is not to; returns whether it is.
-    fn prepare(&self) -> bool {
+    /// Collects garbage if the VM's dumper is not to, and returns whether it is. Right before the dump, monitors that are
+    /// held get references.
+    fn prepare(&self, ids: &mut DumpIds<'_>) -> bool {
+        let collects = self.collect();
+        let monitors = HeldMonitors::find(self.vm, self.own_threads);
+        if monitors.is_cut_off {
+            report::note(
+                "the heap dump lacks some MONITOR USED roots: asking all threads for their monitors took too long",
+            );
+        }
+        ids.set_monitors(monitors);
+        collects
+    }
+
+    fn collect(&self) -> bool {
         if self.garbage != Garbage::Collect || self.collects_in_pause {
             return self.garbage == Garbage::Collect;
         }

@@ -64,6 +64,7 @@ impl HeapDumpRecorder {
         let ctime = LocalTime::now().ctime();
         let library = VmLibrary::of(cx.vm.jvmti);
         let structs = library.and_then(VmStructs::of);
+        let own_threads = cx.run.own_threads.lock().clone();
         let request = Request {
             dumper: VmDumper::of(library),
             vm: cx.vm,
@@ -78,12 +79,14 @@ impl HeapDumpRecorder {
             },
             ctime: &ctime,
             garbage: garbage(cx.run),
+            own_threads: &own_threads,
             collects_in_pause: !structs.is_some_and(VmStructs::moves_objects_concurrently),
         };
         let generation = cx.output.generation();
+        let held = cx.output.take_held_threads();
         let own = self.own.filter(|&(shown_in, _)| shown_in == generation);
         let own_serial = own.map(|(_, serial)| serial);
-        let mut ids = DumpIds::new(cx.run, cx.vm.jni, cx.names, own_serial);
+        let mut ids = DumpIds::new(cx.run, cx.vm.jni, cx.names, own_serial, held);
         let mut sites = self.sites.as_ref().map(|sites| sites.lock());
         let mut result = Err(Lack::Output);
         let mut remark = None;
@@ -107,10 +110,15 @@ impl HeapDumpRecorder {
             );
             Ok(())
         });
+        self.own = ids.own_serial().map(|serial| (generation, serial));
+        let held = ids.into_held();
+        // Another output has all threads of its own.
+        if cx.output.generation() == generation {
+            cx.output.put_held_threads(held);
+        }
         if let Some(remark) = remark {
             cx.output.remark(remark);
         }
-        self.own = ids.own_serial().map(|serial| (generation, serial));
         result
     }
 }

@@ -134,6 +134,8 @@ impl<'a, 'n> Splice<'a, 'n> {
                 each_class(survey, ids, 0, strip, &mut |class| {
                     writer.heap_class_names(class)
                 })?;
+                // Their classes have the ids of the dump now.
+                ids.write_traces(writer)?;
                 writer.heap_begin(&HeapTotals::default(), "")?;
                 each_class(survey, ids, 0, strip, &mut |class| writer.heap_class(class))?;
                 Begun {

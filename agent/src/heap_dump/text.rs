@@ -43,7 +43,7 @@ pub fn dump(
         Some(sites) => locate(request, ids, sites, &mut look)?,
         None => {
             let place = Place::create(request.output).map_err(Failure::NoDump)?;
-            let result = look(&place, request.prepare());
+            let result = look(&place, request.prepare(ids));
             (Arc::new(place), result)
         }
     };

@@ -15,6 +15,7 @@ use super::ids::DumpIds;
 use super::strip;
 use super::survey::{Class, Stack, Survey};
 use crate::options::Strip;
+use crate::vm::ThreadInfo;
 
 /// The contents of a dump.
 #[derive(Clone, Copy, Debug)]
@@ -38,11 +39,12 @@ pub struct Serials {
     traces: HashMap<TraceSerial, TraceSerial>,
 }
 
-/// A thread that the profile did not know.
+/// A thread that the profile has not shown.
 pub struct NewThread {
     serial: ThreadSerial,
     object: ObjectId,
-    name: &'static str,
+    info: ThreadInfo,
+    has_ended: bool,
 }
 
 impl NewThread {
@@ -51,16 +53,20 @@ impl NewThread {
         writer.thread_start(&ThreadStart {
             object: self.object,
             serial: self.serial,
-            name: self.name,
-            group: "",
-            parent_group: "",
+            name: &self.info.name,
+            group: &self.info.group.name,
+            parent_group: &self.info.group.parent,
             trace: TraceSerial::SYSTEM,
-        })
+        })?;
+        match self.has_ended {
+            true => writer.thread_end(self.serial),
+            false => Ok(()),
+        }
     }
 }
 
 impl Serials {
-    /// Gives each thread of the dump its serial in the profile, and returns those that are new.
+    /// Gives each thread of the dump its serial in the profile, and returns those that the profile has not shown.
     pub fn name_threads(&mut self, ids: &mut DumpIds<'_>, survey: &Survey) -> Vec<NewThread> {
         let mut new = Vec::new();
         let mut name = |vm_serial: ThreadSerial, object: ObjectId, vm_thread: u64| {
@@ -68,15 +74,27 @@ impl Serials {
                 return;
             }
             self.threads.entry(vm_serial).or_insert_with(|| {
-                ids.thread(vm_thread).unwrap_or_else(|| {
-                    let (serial, name) = ids.new_thread(vm_thread);
-                    new.push(NewThread {
+                if let Some(serial) = ids.thread(vm_thread) {
+                    let held = ids.take_held(serial);
+                    new.extend(held.map(|thread| NewThread {
                         serial,
                         object,
-                        name,
-                    });
-                    serial
-                })
+                        info: thread.info,
+                        has_ended: thread.has_ended,
+                    }));
+                    return serial;
+                }
+                let (serial, name) = ids.new_thread(vm_thread);
+                new.push(NewThread {
+                    serial,
+                    object,
+                    info: ThreadInfo {
+                        name: name.to_owned(),
+                        ..ThreadInfo::default()
+                    },
+                    has_ended: false,
+                });
+                serial
             });
         };
         for root in &survey.roots {
@@ -171,7 +189,7 @@ fn stack_trace(
     })
 }
 
-/// Writes all roots.
+/// Writes all roots: those of the VM's dump, monitors that are held, and a thread block for each thread, as the JDK's agent did.
 pub fn roots(
     writer: &mut dyn ProfileWriter,
     ids: &DumpIds<'_>,
@@ -179,13 +197,22 @@ pub fn roots(
     serials: &Serials,
 ) -> io::Result<()> {
     for root in &survey.roots {
-        let kind = serials.root(root.kind);
+        let kind = match serials.root(root.kind) {
+            RootKind::JniGlobal { reference } if ids.is_monitor(reference) => RootKind::MonitorUsed,
+            kind => kind,
+        };
         let class = survey.class(root.object);
-        writer.heap_root(&HeapRoot {
-            root: Root { kind, ..*root },
-            trace: ids.trace(root.object),
-            class_name: class.map_or("Unknown_class", |class| &class.name),
-        })?;
+        let mut write = |kind| {
+            writer.heap_root(&HeapRoot {
+                root: Root { kind, ..*root },
+                trace: ids.trace(root.object),
+                class_name: class.map_or("Unknown_class", |class| &class.name),
+            })
+        };
+        write(kind)?;
+        if let RootKind::ThreadObject { thread, .. } = kind {
+            write(RootKind::ThreadBlock { thread })?;
+        }
     }
     Ok(())
 }

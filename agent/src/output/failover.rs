@@ -5,6 +5,7 @@ use std::io;
 
 use hprof_format::ids::ThreadSerial;
 
+use super::held::HeldThreads;
 use super::records::write_thread;
 use super::target::{SharedSink, Target};
 use super::writer::{DumpState, Output, absolute};
@@ -27,6 +28,7 @@ impl Output {
         if self.failed || self.dump != DumpState::None {
             return None;
         }
+        self.write_held_threads();
         if self.dumped {
             self.commit();
         }
@@ -143,14 +145,27 @@ impl Output {
     fn start_over(&mut self) {
         self.generation += 1;
         let begin = self.begin.clone();
+        self.held = HeldThreads::default();
+        let holds = self.holds_threads();
         let writer = self.target.writer();
         let written = begin.map_or(Ok(()), |begin| begin.write(writer));
         let written = written.and_then(|()| {
+            if holds {
+                return Ok(());
+            }
             let mut threads = self.threads.iter();
             threads.try_for_each(|(&serial, info)| write_thread(writer, serial, info))?;
             let mut ended = self.ended.iter();
             ended.try_for_each(|&serial| writer.thread_end(serial))
         });
+        if holds {
+            for (&serial, info) in &self.threads {
+                self.held.start(serial, info.clone());
+            }
+            for serial in self.ended.clone() {
+                self.hold_end(serial);
+            }
+        }
         if let Err(error) = written {
             self.fail(&error);
         }

@@ -3,6 +3,7 @@
 //! agent draws.
 
 mod failover;
+mod held;
 mod host;
 mod picture;
 mod records;
@@ -10,6 +11,7 @@ mod sums;
 mod target;
 mod writer;
 
+pub use held::{HeldThread, HeldThreads};
 pub use host::Host;
 pub use records::{Begin, Record, WaitRecord, thread_object};
 pub use writer::{DumpEnd, Output};

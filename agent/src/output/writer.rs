@@ -13,6 +13,7 @@ use hprof_format::ids::ThreadSerial;
 use hprof_format::writer::ProfileWriter;
 
 use super::failover::Parked;
+use super::held::{Ended, HeldThread, HeldThreads};
 use super::host::Host;
 use super::picture::PictureRecorder;
 use super::records::{Begin, Record, write_thread};
@@ -56,7 +57,11 @@ pub struct Output {
     /// The format of the old `prof` has tables and nothing else.
     is_bare: bool,
     /// Remarks on the tables of the dump that is open.
-    remarks: Vec<String>,
+    pub(super) remarks: Vec<String>,
+    /// There will be a heap dump, which has the objects of threads.
+    holds: bool,
+    /// Threads that wait for it.
+    pub(super) held: HeldThreads,
 }
 
 /// How far a dump is.
@@ -112,6 +117,8 @@ impl Output {
             proven: true,
             is_bare: settings.modes.cpu_old,
             remarks: Vec::new(),
+            holds: settings.modes.heap_dump,
+            held: HeldThreads::default(),
         }
     }
 
@@ -167,12 +174,16 @@ impl Output {
         match record {
             Record::ThreadStart { .. } | Record::ThreadEnd { .. } if self.is_bare => {}
             Record::ThreadStart { serial, info } => {
-                self.write(|writer| write_thread(writer, serial, &info));
+                if self.holds_threads() {
+                    self.held.start(serial, info.clone());
+                } else {
+                    self.write(|writer| write_thread(writer, serial, &info));
+                }
                 self.threads.insert(serial, info);
             }
             Record::ThreadEnd { serial } => {
                 self.ended.push(serial);
-                self.write(|writer| writer.thread_end(serial));
+                self.hold_end(serial);
             }
             Record::Wait(wait) => {
                 let (class, thread) = (class_signature(wait.class), ThreadSerial::new(wait.thread));
@@ -183,6 +194,42 @@ impl Output {
                 self.write(|writer| writer.waited(&class, wait.millis, thread));
             }
         }
+    }
+
+    /// Whether threads wait for the ids of their objects. A front-end sees them as they come.
+    pub(super) fn holds_threads(&self) -> bool {
+        let is_file = matches!(&*self.sink.0.lock(), Some(Sink::File(file)) if file.is_regular());
+        self.holds && is_file && matches!(self.target, Target::Stream(_))
+    }
+
+    /// Writes the end of a thread, or keeps it with its start.
+    pub(super) fn hold_end(&mut self, serial: ThreadSerial) {
+        match self.held.end(serial) {
+            Ended::Shown => self.write(|writer| writer.thread_end(serial)),
+            Ended::Held => {}
+            Ended::Instead(serial, thread) => {
+                self.write(|writer| write_held(writer, serial, &thread));
+            }
+        }
+    }
+
+    /// The threads that wait, for a heap dump to write. It gives those back that it has not.
+    pub fn take_held_threads(&mut self) -> HeldThreads {
+        std::mem::take(&mut self.held)
+    }
+
+    /// Gives threads back.
+    pub fn put_held_threads(&mut self, threads: HeldThreads) {
+        self.held = threads;
+    }
+
+    /// Writes the threads that have waited for a heap dump and are not in it.
+    pub(super) fn write_held_threads(&mut self) {
+        let threads = self.held.take_all();
+        self.write(|writer| {
+            let mut threads = threads.iter();
+            threads.try_for_each(|(&serial, thread)| write_held(writer, serial, thread))
+        });
     }
 
     /// All that was written is where it should be: who has ended is of no interest any more.
@@ -280,6 +327,7 @@ impl Output {
     /// Flushes, and gives a file its final name; a front-end must have got all. True when all went
     /// well; a file that could not be written to its end keeps its temporary name.
     pub fn commit(&mut self) -> bool {
+        self.write_held_threads();
         self.write(|writer| writer.flush());
         if self.failed {
             return false;
@@ -375,6 +423,18 @@ impl Output {
         if let Some(Sink::File(file)) = self.sink.take() {
             file.discard();
         }
+    }
+}
+
+fn write_held(
+    writer: &mut dyn ProfileWriter,
+    serial: ThreadSerial,
+    thread: &HeldThread,
+) -> io::Result<()> {
+    write_thread(writer, serial, &thread.info)?;
+    match thread.has_ended {
+        true => writer.thread_end(serial),
+        false => Ok(()),
     }
 }
 

@@ -266,6 +266,9 @@ fn enable(
     if !debug_info {
         wanted.set_can_generate_compiled_method_load_events(1);
     }
+    if settings.modes.heap_dump && Release::of(jvmti).owned_monitors_are_cheap() {
+        wanted.set_can_get_owned_monitor_info(1);
+    }
     jvmti.add_capabilities(&wanted)?;
     jvmti.set_callbacks(&callbacks::table())?;
     jvmti.set_event(raw::JVMTI_EVENT_VM_INIT, true)?;

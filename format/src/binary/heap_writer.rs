@@ -100,6 +100,7 @@ impl<W: Write> HeapWriter for BinaryWriter<W> {
 
     fn heap_class_names(&mut self, class: &HeapClass<'_>) -> io::Result<()> {
         self.class(class.class, class.name)?;
+        self.note_dumped(class.class, class.name)?;
         self.names(few(class.statics).iter().map(|field| field.name))?;
         self.names(few(class.fields).iter().map(|field| field.name))?;
         self.write_pending()
@@ -183,6 +184,7 @@ impl<W: Write> HeapWriter for BinaryWriter<W> {
 
     fn heap_class(&mut self, class: &HeapClass<'_>) -> io::Result<()> {
         self.class(class.class, class.name)?;
+        self.note_dumped(class.class, class.name)?;
         let trace = self.known_trace(class.trace);
         // Names first, since they are records of their own. No class file has more than 65535 of
         // anything, so a longer list is cut to what the count can tell.

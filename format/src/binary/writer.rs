@@ -27,6 +27,8 @@ pub struct BinaryWriter<W> {
     /// How many strings nothing refers to.
     marks: u64,
     classes: HashMap<(ObjectId, StringId), ClassSerial>,
+    /// The class objects of the last heap dump, by name.
+    dumped: HashMap<StringId, ObjectId>,
     frames: HashMap<FrameKey, FrameId>,
     /// The sub-records of the heap segment under construction.
     pub(super) segment: Body,
@@ -53,6 +55,7 @@ impl<W: Write> BinaryWriter<W> {
             strings: HashMap::new(),
             marks: 0,
             classes: HashMap::new(),
+            dumped: HashMap::new(),
             frames: HashMap::new(),
             segment: Body::new(IdSize::Eight),
         }
@@ -108,9 +111,12 @@ impl<W: Write> BinaryWriter<W> {
         Ok(id)
     }
 
-    /// The serial of a class; writes it if it is new.
+    /// The serial of a class; writes it if it is new. The identifier of a heap dump takes the place of one that
+    /// [is made up](ObjectId::is_made_up), so that class dump, frames and sites have the same.
     pub(super) fn class(&mut self, object: ObjectId, name: &str) -> io::Result<ClassSerial> {
         let name = self.name(name)?;
+        let dumped = self.dumped.get(&name).filter(|_| object.is_made_up());
+        let object = dumped.copied().unwrap_or(object);
         if let Some(&serial) = self.classes.get(&(object, name)) {
             return Ok(serial);
         }
@@ -123,6 +129,15 @@ impl<W: Write> BinaryWriter<W> {
         })?;
         self.classes.insert((object, name), serial);
         Ok(serial)
+    }
+
+    /// A heap dump has this class.
+    pub(super) fn note_dumped(&mut self, object: ObjectId, name: &str) -> io::Result<()> {
+        let name = self.name(name)?;
+        if !object.is_made_up() {
+            self.dumped.insert(name, object);
+        }
+        Ok(())
     }
 
     /// The identifier of a frame; writes it if it is new.

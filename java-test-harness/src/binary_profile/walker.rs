@@ -87,7 +87,9 @@ impl Walker {
         let mut rows = Vec::new();
         for _ in 0..body.u4()? {
             body.u1()?;
-            let class = self.class(body.u4()?)?.to_owned();
+            let serial = body.u4()?;
+            let class = self.class(serial)?.to_owned();
+            let class_id = self.profile.class_ids[&serial];
             let trace = body.u4()?;
             if !self.profile.traces.contains_key(&trace) {
                 return Err(format!("trace {trace} has not been written"));
@@ -99,6 +101,7 @@ impl Walker {
             let [live_bytes, live_objects, allocated_bytes, allocated_objects] = counts;
             rows.push(BinarySite {
                 class,
+                class_id,
                 trace,
                 live_bytes,
                 live_objects,
@@ -152,6 +155,7 @@ impl Walker {
         if self.of_the_vm {
             name = java_name(&name);
             self.profile.class_names.insert(object, name.clone());
+            self.profile.class_ids.insert(serial, object);
             self.profile.classes.insert(serial, name);
             return Ok(());
         }
@@ -161,6 +165,7 @@ impl Walker {
         if again.is_some() && !may_have_moved {
             return Err(format!("class object {object:x} was loaded before"));
         }
+        self.profile.class_ids.insert(serial, object);
         let new = serial != 0 && self.profile.classes.insert(serial, name).is_none();
         new.then_some(())
             .ok_or_else(|| format!("class serial {serial} is zero or written twice"))
@@ -209,7 +214,8 @@ impl Walker {
 
     fn start_thread(&mut self, body: &mut Bytes) -> Result<(), String> {
         let serial = body.u4()?;
-        let _object = self.id(body)?;
+        let object = self.id(body)?;
+        self.profile.thread_objects.insert(serial, object);
         self.expected_traces.insert(body.u4()?);
         let name = self.text(body)?;
         let _group = self.optional_text(body)?;
