@@ -102,6 +102,8 @@ fn a_class_of_a_heap_dump_has_one_identifier_from_there_on() {
     writer.heap_end().unwrap();
     for (serial, class_name, id) in [
         (300_001, "Spin", 0x1_5000_0009),
+        // As JVMTI of JDK 11 names an anonymous class.
+        (300_004, "Spin.1625635731", 0x1_5000_0019),
         (300_002, "Other", 0x1_5000_0011),
         // Another class of the dump.
         (300_003, "Spin", DUMPED + 8),

@@ -114,9 +114,11 @@ impl<W: Write> BinaryWriter<W> {
     /// The serial of a class; writes it if it is new. The identifier of a heap dump takes the place of one that
     /// [is made up](ObjectId::is_made_up), so that class dump, frames and sites have the same.
     pub(super) fn class(&mut self, object: ObjectId, name: &str) -> io::Result<ClassSerial> {
-        let name = self.name(name)?;
-        let dumped = self.dumped.get(&name).filter(|_| object.is_made_up());
-        let object = dumped.copied().unwrap_or(object);
+        let dumped = self.dumped_class(name).filter(|_| object.is_made_up());
+        let (object, name) = match dumped {
+            Some(dumped) => dumped,
+            None => (object, self.name(name)?),
+        };
         if let Some(&serial) = self.classes.get(&(object, name)) {
             return Ok(serial);
         }
@@ -129,6 +131,21 @@ impl<W: Write> BinaryWriter<W> {
         })?;
         self.classes.insert((object, name), serial);
         Ok(serial)
+    }
+
+    /// The class of the last heap dump with this name. Up to JDK 14 dumps lack the number that JVMTI has behind the name of a
+    /// class that the VM calls anonymous.
+    fn dumped_class(&self, name: &str) -> Option<(ObjectId, StringId)> {
+        let find = |name: &str| {
+            let id = *self.strings.get(name)?;
+            Some((*self.dumped.get(&id)?, id))
+        };
+        let without_number = || {
+            let (family, number) = name.rsplit_once('.')?;
+            let is_number = !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit());
+            is_number.then(|| find(family)).flatten()
+        };
+        find(name).or_else(without_number)
     }
 
     /// A heap dump has this class.
