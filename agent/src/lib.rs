@@ -47,6 +47,7 @@ pub unsafe extern "C" fn Agent_OnLoad(
 ) -> jint {
     vm::guard(JNI_ERR, || {
         vm::report_panics_to(report_panic);
+        os::descriptors::occupy_standard();
         let options = if options.is_null() {
             String::new()
         } else {
@@ -76,6 +77,7 @@ pub unsafe extern "C" fn Agent_OnAttach(
     vm::guard(JNI_ERR, || {
         vm::report_panics_to(report_panic);
         vm::pin_library();
+        os::descriptors::occupy_standard();
         let options = if options.is_null() {
             String::new()
         } else {

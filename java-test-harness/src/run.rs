@@ -32,6 +32,7 @@ pub struct Run {
     jvm_arguments: Vec<OsString>,
     main: Vec<OsString>,
     variables: Vec<(OsString, OsString)>,
+    closed: Vec<u8>,
     time_limit: Duration,
     blocked: Vec<i32>,
     folder: TempDir,
@@ -58,6 +59,7 @@ impl Run {
             jvm_arguments: fixed.map(OsString::from).to_vec(),
             main: Vec::new(),
             variables: Vec::new(),
+            closed: Vec::new(),
             time_limit: Duration::from_secs(120),
             blocked: Vec::new(),
             folder: folder.unwrap_or_else(|error| panic!("no temporary folder: {error}")),
@@ -125,6 +127,12 @@ impl Run {
         self
     }
 
+    /// Starts the JVM with these descriptors closed, as a daemon may.
+    pub fn closed(mut self, descriptors: &[u8]) -> Run {
+        self.closed = descriptors.to_vec();
+        self
+    }
+
     /// Puts a file into the JVM's folder before it starts.
     ///
     /// # Panics
@@ -167,7 +175,18 @@ impl Run {
     ///
     /// When the JVM cannot be started.
     pub fn start(self) -> Running {
-        let mut java = Command::new(self.java_home.join("bin/java"));
+        let program = self.java_home.join("bin/java");
+        let mut java = match self.closed.is_empty() {
+            true => Command::new(program),
+            // The shell closes them, and is replaced by the JVM.
+            false => {
+                let closed = self.closed.iter().map(|number| format!(" {number}>&-"));
+                let script = format!("exec \"$0\" \"$@\"{}", closed.collect::<String>());
+                let mut shell = Command::new("sh");
+                shell.arg("-c").arg(script).arg(program);
+                shell
+            }
+        };
         java.args(&self.jvm_arguments)
             .arg("-cp")
             .arg(&self.class_path)

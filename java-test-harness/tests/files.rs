@@ -80,6 +80,54 @@ fn the_name_can_hold_pid_and_time() {
     });
 }
 
+/// A daemon may start its JVM without standard input, output and error. The profile was the standard output
+/// then, and took what the program printed.
+#[test]
+fn a_profile_is_not_the_standard_output_of_a_jvm_that_started_without_one() {
+    each_jdk(|jdk| {
+        let modes = [
+            "cpu=samples",
+            "heap=all,format=b",
+            "heap=dump,format=b",
+            "heap=all",
+        ];
+        let closed: [&[u8]; 4] = [&[0, 1, 2], &[1, 2], &[0, 2], &[1]];
+        for (mode, closed) in modes.into_iter().zip(closed) {
+            let run = Run::new(jdk).agent(&format!("{mode},file=profile"));
+            let outcome = run.closed(closed).class("Speaks").run().expect_status(0);
+            assert_eq!(outcome.files(), ["profile", "seen"], "{mode}");
+            let seen = String::from_utf8(outcome.bytes("seen")).unwrap();
+            assert!(!seen.contains("profile"), "{mode}: {seen}");
+            // The program finds the streams as without the agent.
+            for (number, name) in ["in", "out", "err"].into_iter().enumerate() {
+                let is_closed = closed.contains(&(number as u8));
+                // The VM's own file of classes may have taken the place of the input.
+                if is_closed && number > 0 {
+                    assert!(seen.contains(&format!("{name} fails")), "{mode}: {seen}");
+                } else if !is_closed {
+                    assert!(seen.contains(&format!("{name} works")), "{mode}: {seen}");
+                }
+            }
+            if mode.contains("format=b") {
+                // Reads it to its end.
+                outcome.binary_profile("profile");
+            } else {
+                outcome.text_profile("profile");
+                let text = String::from_utf8_lossy(&outcome.bytes("profile")).into_owned();
+                assert!(!text.contains("foreign "), "{mode}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_closed_standard_output_takes_no_profile() {
+    let run = hello("cpu=samples,file=/dev/stdout").closed(&[1]);
+    let outcome = run.run().expect_status(1);
+    let said = "can't create profile file: /dev/stdout: Bad file descriptor";
+    assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+}
+
 /// A profile that cannot be created is an error in setting up.
 #[track_caller]
 fn expect_no_profile(options: &str, path: &str) {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::parts::Parts;
 use super::reader::Growth;
+use crate::os::descriptors;
 use crate::vm::{Jni, VmDumper};
 
 /// HotSpot wants this ending.
@@ -34,6 +35,8 @@ impl Place {
             format!("cannot make a folder for it beside {beside}: {error}")
         };
         let folder = Folder::create(output).map_err(fail)?;
+        // The VM opens its file itself.
+        descriptors::occupy_standard();
         let open = File::open(&folder.path).map_err(fail)?;
         Ok(Self { folder, open })
     }

@@ -1,11 +1,13 @@
 //! Services of the operating system: timers on threads' CPU clocks, signals, random
-//! numbers, threads of its own, the wall clock, holes in files, functions in ELF files.
+//! numbers, threads of its own, the wall clock, holes in files, functions in ELF files, the numbers of
+//! standard input, output and error.
 //!
 //! Nothing here knows what is profiled. [`timer`], [`signals`] and [`random`] say which of their
 //! functions signal handlers may call.
 
 pub mod clock;
 pub mod copies;
+pub mod descriptors;
 pub mod elf;
 pub mod holes;
 pub mod maps;

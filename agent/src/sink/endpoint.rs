@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use hprof_wire::local::{Node, Users};
 
+use crate::os::descriptors;
+
 /// Where a front-end listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
@@ -61,6 +63,7 @@ impl Endpoint {
     }
 
     fn try_connect(&self) -> io::Result<Stream> {
+        descriptors::occupy_standard();
         let (host, port) = match self {
             Self::Unix(path) => {
                 let node = Node::open_through_links(path)?;

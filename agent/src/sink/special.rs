@@ -12,6 +12,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::poll;
+use crate::os::descriptors;
 
 /// Something to write to as it is.
 pub(super) struct Special {
@@ -50,9 +51,8 @@ impl Special {
     /// # Errors
     /// When it is not open.
     pub(super) fn of_descriptor(number: RawFd) -> io::Result<Self> {
-        // SAFETY: the call takes numbers, and fails if the descriptor is not open.
-        if unsafe { libc::fcntl(number, libc::F_GETFD) } == -1 {
-            return Err(io::Error::last_os_error());
+        if !descriptors::is_writable(number) {
+            return Err(io::Error::from_raw_os_error(libc::EBADF));
         }
         // SAFETY: it is open now, and copied at once.
         let borrowed = unsafe { BorrowedFd::borrow_raw(number) };
@@ -126,6 +126,7 @@ impl Special {
 
 /// Opens it without waiting, and makes sure that it is still the same.
 fn open_now(path: &Path, found: &Metadata) -> io::Result<File> {
+    descriptors::occupy_standard();
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
     let file = OpenOptions::new()
         .write(true)
