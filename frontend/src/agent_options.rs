@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use hprof_options::{ExitKind, Failure, Process, Start, StartTime};
 
-pub use hprof_options::parse::{ENVIRONMENT_VARIABLE, RUN_FROM};
+pub use hprof_options::parse::{ENVIRONMENT_VARIABLE, RUN_BEGAN, RUN_FROM};
 
 /// The result of checking the options.
 pub enum Checked {

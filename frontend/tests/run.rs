@@ -136,12 +136,94 @@ fn a_launcher_passes_the_agent_on() {
     assert_eq!(output.status.code(), Some(7), "{stderr}");
     assert!(stderr.contains("hprof-rs: sh is not java"), "{stderr}");
     assert!(stderr.contains("file=java.hprof.%p.txt"), "{stderr}");
+    assert!(stderr.contains("hprof-rs: the profile of "), "{stderr}");
     assert!(
         stderr.contains("Picked up JAVA_TOOL_OPTIONS: -Dgreeting=kept "),
         "{stderr}"
     );
     assert!(cache.join("hprof-rs/agent").is_dir());
     assert_samples_of_burn(&scene.profile("java.hprof.txt"));
+}
+
+/// A script may ask for the version, and start helpers: the last JVM replaced the profile of the program.
+#[test]
+fn a_script_that_starts_java_several_times_keeps_the_profiles_with_data() {
+    let (java, burn) = (java(), burn());
+    let script = "\"$0\" -version && \"$0\" \"$1\" 300 0 && \"$0\" \"$1\" 300 0 && \"$0\" -version";
+    for (options, name, other) in [
+        ("cpu=samples", "java.hprof.txt", ("java.hprof.", ".txt")),
+        ("cpu=samples,format=b,file=mine", "mine", ("mine.", "")),
+    ] {
+        let scene = Scene::new();
+        // That of an earlier run is replaced.
+        let earlier = scene.path(name);
+        fs::write(&earlier, "earlier").unwrap();
+        let hour = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+        let file = fs::File::options().write(true).open(&earlier).unwrap();
+        file.set_modified(hour).unwrap();
+        let arguments = [
+            "run", "--agent", options, "--", "sh", "-c", script, &java, &burn,
+        ];
+        let output = run(&mut scene.hprof_rs(&arguments), "hello");
+        let said = stderr(&output);
+        assert!(output.status.success(), "{said}");
+        let names = fs::read_dir(scene.path("")).unwrap();
+        let mut names: Vec<_> = names
+            .map(|it| it.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.retain(|name| name != "cache");
+        names.sort_by_key(String::len);
+        let [first, second] = &names[..] else {
+            panic!("{names:?}: {said}")
+        };
+        assert_eq!(first, name);
+        let pid = second
+            .strip_prefix(other.0)
+            .and_then(|it| it.strip_suffix(other.1));
+        let pid: u32 = pid.and_then(|it| it.parse().ok()).expect("the process id");
+        for file in &names {
+            let samples = run(&mut scene.hprof_rs(&["samples", file]), "");
+            assert!(
+                stdout(&samples).contains("Burn.spin"),
+                "{file}: {}",
+                stderr(&samples)
+            );
+            let told = said.lines().any(|line| {
+                line.starts_with("hprof-rs: the profile of ")
+                    && line.ends_with(&format!(" is in {file}"))
+            });
+            assert!(told, "{file}: {said}");
+        }
+        assert!(
+            said.contains(&format!(" (process {pid}) is in {second}")),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_jvm_of_a_script_without_a_sample_leaves_no_profile_and_says_so() {
+    let scene = Scene::new();
+    let (java, burn) = (java(), burn());
+    fs::write(scene.path("java.hprof.txt"), "earlier").unwrap();
+    let options = "cpu=samples,interval=100000";
+    let script = "\"$0\" \"$1\" 1 0";
+    let arguments = [
+        "run", "--agent", options, "--", "sh", "-c", script, &java, &burn,
+    ];
+    let output = run(&mut scene.hprof_rs(&arguments), "hello");
+    let said = stderr(&output);
+    assert!(output.status.success(), "{said}");
+    assert!(
+        said.contains("ended without a sample, so it leaves no profile"),
+        "{said}"
+    );
+    assert_eq!(scene.profile("java.hprof.txt"), "earlier");
+    assert_eq!(
+        fs::read_dir(scene.path("")).unwrap().count(),
+        2,
+        "the cache and the file"
+    );
 }
 
 #[test]

@@ -27,6 +27,10 @@ pub const ENVIRONMENT_VARIABLE: &str = "_JAVA_HPROF_OPTIONS";
 /// profile is. Its value is the folder that the user is in.
 pub const RUN_FROM: &str = "HPROF_RS_RUN_FROM";
 
+/// The variable by which `hprof-rs run` tells JVMs that a script or a build tool starts from a JVM that it
+/// starts itself. Its value is when the command began, in nanoseconds since 1970.
+pub const RUN_BEGAN: &str = "HPROF_RS_RUN_BEGAN";
+
 /// Longest name in bytes.
 const NAME_MAX: usize = 15;
 /// Longest value of a switch in bytes.

@@ -260,6 +260,10 @@ impl Recorder for SamplesRecorder {
         }
     }
 
+    fn has_counts(&self) -> bool {
+        self.total() > 0 || self.vm_threads.is_some()
+    }
+
     fn dump(&mut self, cx: &mut Context<'_>, _is_last: bool) -> Result<(), Incomplete> {
         cx.announce(" CPU usage by sampling running threads ...");
         self.look_for_deaf_threads(cx.run, true);

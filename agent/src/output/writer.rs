@@ -418,6 +418,21 @@ impl Output {
         }
     }
 
+    /// Removes the profile's file if it has no dump and never got its final name, and writes nothing more.
+    /// Returns whether it has done so.
+    pub fn forget(&mut self) -> bool {
+        let dumped = self.dumped;
+        let mut sink = self.sink.0.lock();
+        match sink.take_if(|it| matches!(it, Sink::File(file) if !dumped && file.is_temporary())) {
+            Some(Sink::File(file)) => {
+                file.discard();
+                self.failed = true;
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Drops the profile before anything was written.
     pub fn discard(self) {
         if let Some(Sink::File(file)) = self.sink.take() {

@@ -12,8 +12,13 @@ pub(super) fn wanted(settings: &Settings) -> Option<PathBuf> {
     folder.filter(|folder| settings.verbose && folder.is_absolute())
 }
 
-/// Two lines about the file, for a person in the folder `from`.
-pub(super) fn lines(file: &Path, settings: &Settings, from: &Path) -> String {
+/// A line about a JVM that has left no file; `jvm` names it.
+pub(super) fn no_data(jvm: &str) -> String {
+    format!("hprof-rs: {jvm} ended without a sample, so it leaves no profile\n")
+}
+
+/// Two lines about the file, for a person in the folder `from`. `jvm` names the JVM, if there are others.
+pub(super) fn lines(file: &Path, settings: &Settings, from: &Path, jvm: Option<&str>) -> String {
     let shown = file.strip_prefix(from).unwrap_or(file);
     let shown = word(&shown.to_string_lossy());
     let next = match settings.picture {
@@ -26,7 +31,8 @@ pub(super) fn lines(file: &Path, settings: &Settings, from: &Path) -> String {
             None => format!("look at it with: less {shown}"),
         },
     };
-    format!("hprof-rs: the profile is in {shown}\nhprof-rs: {next}\n")
+    let of = jvm.map_or_else(String::new, |jvm| format!(" of {jvm}"));
+    format!("hprof-rs: the profile{of} is in {shown}\nhprof-rs: {next}\n")
 }
 
 /// The command that shows a profile of these modes best; no command reads `cpu=old`.
@@ -67,7 +73,7 @@ mod tests {
         let Ok(Start::Profile(settings)) = load(options, None, &process) else {
             panic!("{options}")
         };
-        lines(Path::new(file), &settings, Path::new("/home/me"))
+        lines(Path::new(file), &settings, Path::new("/home/me"), None)
     }
 
     #[test]

@@ -37,6 +37,16 @@ pub(super) fn modes(modes: &Modes) -> String {
     on.join(",")
 }
 
+/// This JVM for a person: its program and process id.
+pub(super) fn this_jvm(run: &Run) -> String {
+    let pid = std::process::id();
+    match main_of(run) {
+        // Nothing that a terminal would obey.
+        Some(main) => format!("{} (process {pid})", main.replace(char::is_control, "?")),
+        None => format!("process {pid}"),
+    }
+}
+
 /// Main class, module or archive, without its arguments, which may hold secrets.
 fn main_of(run: &Run) -> Option<String> {
     let command = run.jvmti.system_property(c"sun.java.command")?;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 use jni_sys::JavaVM;
 
 use super::install::{Refusal, prepare, set_up_error};
+use super::siblings;
 use super::state::Profile;
 use crate::call_times::Arrival;
 use crate::control;
@@ -67,6 +68,9 @@ pub unsafe fn load(
         Start::Profile(settings) => *settings,
     };
     report::set_policy(settings.error_policy());
+    if siblings::began().is_some() && !siblings::runs_a_program(&jvmti) {
+        return Ok(());
+    }
     let vm_waits = VmWaits::default();
     let sink = match create_sink(&settings, &vm_waits) {
         Ok(sink) => sink,
@@ -172,10 +176,11 @@ fn create_sink(settings: &Settings, vm_waits: &VmWaits) -> Result<Sink, Refusal>
                     false => unique_name(path, pid, format),
                 }
             };
-            let existing = match settings.force {
-                false => Existing::Keep,
-                true if settings.has_force => Existing::Force,
-                true => Existing::Replace,
+            let existing = match (settings.force, siblings::began()) {
+                (false, _) => Existing::Keep,
+                (true, _) if settings.has_force => Existing::Force,
+                (true, Some(began)) => Existing::KeepSince(began),
+                (true, None) => Existing::Replace,
             };
             return FileSink::create(path, existing, another)
                 .map(|file| file.packed(packing))

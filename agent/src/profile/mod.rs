@@ -24,6 +24,7 @@ mod peer;
 mod recorders;
 mod serve;
 mod session;
+mod siblings;
 mod start;
 mod state;
 mod thread;

@@ -9,7 +9,7 @@ use hprof_wire::control::Reply;
 use super::dispatch::Dispatcher;
 use super::state::Profile;
 use super::thread::ProfileThread;
-use super::{advice, check, dump, exit_hook, peer};
+use super::{advice, check, dump, exit_hook, identity, peer, siblings};
 use crate::options::Format;
 use crate::recording::{Activity, Message, Phase, Recorder};
 use crate::report;
@@ -147,6 +147,12 @@ fn finish(thread: &mut ProfileThread, profile: &Profile, vm: Vm<'_>) -> bool {
     // Nothing is recorded after this.
     let _ = recorders.samples.stop(&mut cx);
     recorders.samples.tick(&mut cx);
+    if settings.doe && siblings::began().is_some() && recorders.are_empty() && cx.output.forget() {
+        if profile.advises.is_some() {
+            report::raw(&advice::no_data(&identity::this_jvm(cx.run)));
+        }
+        return true;
+    }
     let written = if settings.doe {
         dump::dump(&mut cx, recorders, &[], true).is_whole
     } else {
@@ -157,7 +163,8 @@ fn finish(thread: &mut ProfileThread, profile: &Profile, vm: Vm<'_>) -> bool {
     thread.tell_tables("end");
     check_output(thread);
     if let (Some(from), Some(file)) = (&profile.advises, thread.output.last_file()) {
-        report::raw(&advice::lines(&file, settings, from));
+        let of = siblings::began().map(|_| identity::this_jvm(thread.run));
+        report::raw(&advice::lines(&file, settings, from, of.as_deref()));
     }
     written
 }

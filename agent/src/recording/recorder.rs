@@ -30,6 +30,11 @@ pub trait Recorder: Send {
     /// Does what is due: takes over what was recorded, and looks names up while classes are loaded.
     fn tick(&mut self, cx: &mut Context<'_>) -> Activity;
 
+    /// Whether a dump would show anything of the program. Modes that always do need not count.
+    fn has_counts(&self) -> bool {
+        true
+    }
+
     /// Writes the mode's part of a dump. It is called once more when a front-end was lost meanwhile
     /// and all has to go to another output. `is_last` says that nothing will be recorded after it.
     ///

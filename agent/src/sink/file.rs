@@ -6,6 +6,7 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use super::body::{self, Body};
 use super::packed::Packed;
@@ -43,6 +44,8 @@ pub enum Existing {
     Keep,
     /// A file is replaced.
     Replace,
+    /// A file is replaced, unless it was written after this moment: then it is kept, and another name taken.
+    KeepSince(SystemTime),
     /// A FIFO or device is written to as well, as the user has written `force=y`.
     Force,
 }
@@ -53,6 +56,7 @@ pub struct FileSink {
     path: PathBuf,
     temporary: Option<PathBuf>,
     keep_existing: bool,
+    keep_since: Option<SystemTime>,
     rename_to: Box<dyn Fn(&Path) -> PathBuf + Send>,
 }
 
@@ -73,6 +77,10 @@ impl FileSink {
         };
         let rename_to: Box<dyn Fn(&Path) -> PathBuf + Send> = Box::new(another);
         let keep_existing = existing == Existing::Keep;
+        let keep_since = match existing {
+            Existing::KeepSince(moment) => Some(moment),
+            Existing::Keep | Existing::Replace | Existing::Force => None,
+        };
         let mut path = path.to_owned();
         let mut special = None;
         if let Some(number) = Special::descriptor(&path) {
@@ -107,6 +115,7 @@ impl FileSink {
             path,
             temporary,
             keep_existing,
+            keep_since,
             rename_to,
         })
     }
@@ -237,6 +246,11 @@ impl FileSink {
         self.is_regular() && self.temporary.is_none()
     }
 
+    /// Whether it is a file that does not have its final name now.
+    pub fn is_temporary(&self) -> bool {
+        self.is_regular() && self.temporary.is_some()
+    }
+
     /// Where the bytes are at this moment.
     pub fn current_path(&self) -> &Path {
         self.temporary.as_deref().unwrap_or(&self.path)
@@ -252,7 +266,7 @@ impl FileSink {
             let (file, temporary) = temporary::create(&self.path)?;
             (self.out, self.temporary) = (Out::File(file), Some(temporary));
             // The file of that name is the one that this sink has written.
-            self.keep_existing = false;
+            (self.keep_existing, self.keep_since) = (false, None);
         }
         Ok(())
     }
@@ -280,7 +294,14 @@ impl FileSink {
                 Err(error) => return Err(error),
             }
         }
-        fs::rename(temporary, &self.path)?;
+        if let Some(moment) = self.keep_since
+            && !temporary::replace_older(temporary, &self.path, moment)?
+        {
+            self.path = (self.rename_to)(&self.path);
+            fs::rename(temporary, &self.path)?;
+        } else if self.keep_since.is_none() {
+            fs::rename(temporary, &self.path)?;
+        }
         self.temporary = None;
         Ok(())
     }

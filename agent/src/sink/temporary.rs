@@ -4,12 +4,18 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+use crate::os::descriptors;
 
 /// Creates a new file beside `path`, never opening one that exists.
 ///
 /// # Errors
 /// The file system's.
 pub(super) fn create(path: &Path) -> io::Result<(File, PathBuf)> {
+    descriptors::occupy_standard();
     first_free(path, |temporary| {
         OpenOptions::new()
             .read(true)
@@ -28,6 +34,41 @@ pub(super) fn create(path: &Path) -> io::Result<(File, PathBuf)> {
 /// The file system's; some have no hard links.
 pub(super) fn link(from: &Path, path: &Path) -> io::Result<PathBuf> {
     first_free(path, |temporary| fs::hard_link(from, temporary)).map(|((), temporary)| temporary)
+}
+
+/// Gives the file `from` the name `path`, unless another file has it that was written after `moment`. Returns
+/// whether it has the name.
+///
+/// # Errors
+/// The file system's.
+pub(super) fn replace_older(from: &Path, path: &Path, moment: SystemTime) -> io::Result<bool> {
+    let is_older = |path: &Path| {
+        let found = fs::symlink_metadata(path).and_then(|found| found.modified());
+        found.map(|modified| modified < moment)
+    };
+    match fs::hard_link(from, path) {
+        Ok(()) => return fs::remove_file(from).map(|()| true),
+        // No hard links on this file system.
+        Err(_) if fs::symlink_metadata(path).is_err() => {
+            return fs::rename(from, path).map(|()| true);
+        }
+        Err(_) => {}
+    }
+    if !is_older(path)? {
+        return Ok(false);
+    }
+    // Another process may put its file there at this moment. What had the name gets that of `from`, so
+    // it can be looked at once more, and nothing is lost.
+    match exchange(from, path) {
+        Ok(()) if is_older(from)? => fs::remove_file(from).map(|()| true),
+        Ok(()) => exchange(from, path).map(|()| false),
+        Err(_) => fs::rename(from, path).map(|()| true),
+    }
+}
+
+/// Exchanges two files; not all file systems can.
+fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+    Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
 }
 
 fn first_free<T>(

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use std::{env, io};
 
 use clap::error::ErrorKind;
@@ -12,7 +12,7 @@ use clap::{Args, CommandFactory};
 use hprof_platform::{TemporaryFolder, temporary_folder};
 
 use crate::agent_library;
-use crate::agent_options::{self, Checked};
+use crate::agent_options::{self, Checked, RUN_BEGAN, RUN_FROM};
 use crate::cli::Cli;
 use crate::launch::{Launch, Method, TOOL_OPTIONS};
 use crate::listen::{self, Address, Limits, Settings};
@@ -74,6 +74,11 @@ How the agent is loaded:
   below it reads; each of them then prints \"Picked up
   JAVA_TOOL_OPTIONS: ...\" on standard error.
 
+  Each says at its end which file it has written. The first that ends has the
+  file's name; the others add their process id, so none replaces the profile of
+  another. A JVM without a program (java -version), or without a single sample,
+  leaves no file.
+
   The library is unpacked into a private folder below the first safe one of
   $XDG_CACHE_HOME (or ~/.cache), $XDG_RUNTIME_DIR, $TMPDIR (or /tmp).
 
@@ -123,17 +128,24 @@ impl Run {
             );
             if !keeps_processes_apart && !self.listen {
                 tell!(
-                    "hprof-rs: if it starts several JVMs, give each its own file: \
-                     add file=java.hprof.%p.txt to the options"
+                    "hprof-rs: if it starts several, the first that ends has the file's name, and the \
+                     others add their process id; file=java.hprof.%p.txt names all of them so"
                 );
             }
+        }
+        let mut command = launch.command();
+        if launch.method == Method::ToolOptions {
+            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+            command.env(RUN_BEGAN, now.unwrap_or_default().as_nanos().to_string());
+        } else {
+            // An outer `run` may have started this one.
+            command.env_remove(RUN_BEGAN);
         }
         let error = match socket {
             // The agent tells in the end what this command no longer can.
             None => {
-                let mut command = launch.command();
                 if let Ok(folder) = env::current_dir() {
-                    command.env(agent_options::RUN_FROM, folder);
+                    command.env(RUN_FROM, folder);
                 }
                 command.exec()
             }
@@ -149,7 +161,7 @@ impl Run {
                         ..Limits::default()
                     },
                 };
-                match listen::run_program(&settings, &mut launch.command()) {
+                match listen::run_program(&settings, &mut command) {
                     Ok(status) => return Ok(status),
                     Err(error) => error.downcast::<io::Error>()?,
                 }

@@ -52,6 +52,36 @@ fn a_file_that_appears_during_the_run_is_kept_with_force_n() {
 }
 
 #[test]
+fn the_profile_of_a_sibling_is_kept_and_that_of_an_earlier_run_is_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("p.txt");
+    let moment = SystemTime::now() - std::time::Duration::from_secs(60);
+    fs::write(&path, "yesterday's").unwrap();
+    let long_ago = moment - std::time::Duration::from_secs(60);
+    File::options()
+        .write(true)
+        .open(&path)
+        .unwrap()
+        .set_modified(long_ago)
+        .unwrap();
+    let create = || FileSink::create(&path, Existing::KeepSince(moment), same).unwrap();
+    let (mut first, mut second) = (create(), create());
+    first.write_all(b"first").unwrap();
+    first.commit().unwrap();
+    second.write_all(b"second").unwrap();
+    second.commit().unwrap();
+    // Its own file is no sibling's.
+    first.write_all(b" and more").unwrap();
+    first.commit().unwrap();
+    let text = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap();
+    assert_eq!(
+        (text("p.txt"), text("p.other")),
+        ("first and more".into(), "second".into())
+    );
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+}
+
+#[test]
 fn space_is_kept_for_a_file_and_given_back() {
     use std::os::unix::fs::MetadataExt;
     let dir = tempfile::tempdir().unwrap();
