@@ -16,7 +16,7 @@ use hprof_wire::local::{Timed, Users, peer};
 use hprof_wire::socket::ControlSocket;
 use parking_lot::Mutex;
 
-use crate::os::native_thread;
+use crate::os::{descriptors, native_thread};
 use crate::report;
 use crate::vm::VmHandle;
 
@@ -31,15 +31,17 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Carries a request out.
 pub type Serve = fn(Request, VmHandle) -> Reply;
 
-/// Opens the socket, unless it is open. `carry_out` does what is asked for.
+/// Opens the socket, unless it is open and clients find it: a cleaner of temporary folders may have
+/// removed it. `carry_out` does what is asked for.
 ///
 /// # Errors
 /// Why there is none.
 pub fn open(vm: VmHandle, carry_out: Serve) -> Result<(), String> {
     let mut open = OPEN.lock();
-    if open.is_some() {
+    if open.as_ref().is_some_and(|socket| socket.is_reachable()) {
         return Ok(());
     }
+    descriptors::occupy_standard();
     let socket = Arc::new(ControlSocket::open()?);
     if let Some(remark) = socket.remark() {
         report::note(remark);
@@ -49,18 +51,24 @@ pub fn open(vm: VmHandle, carry_out: Serve) -> Result<(), String> {
         accept(accepting.listener(), vm, carry_out)
     })
     .map_err(|error| format!("no control socket: {error}"))?;
-    *open = Some(socket);
+    if let Some(lost) = open.replace(socket) {
+        end(&lost);
+    }
     Ok(())
 }
 
 /// Closes the socket; its thread ends.
 pub fn close() {
     if let Some(socket) = OPEN.lock().take() {
-        // The thread holds it a moment longer.
-        socket.remove_name();
-        // SAFETY: a valid descriptor; this wakes the thread that waits in accept.
-        unsafe { libc::shutdown(socket.listener().as_raw_fd(), libc::SHUT_RDWR) };
+        end(&socket);
     }
+}
+
+fn end(socket: &ControlSocket) {
+    // The thread holds it a moment longer.
+    socket.remove_name();
+    // SAFETY: a valid descriptor; this wakes the thread that waits in accept.
+    unsafe { libc::shutdown(socket.listener().as_raw_fd(), libc::SHUT_RDWR) };
 }
 
 fn accept(listener: &UnixListener, vm: VmHandle, carry_out: Serve) {

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use hprof_wire::local::{ConnectError, Users, peer};
 use rustix::fs::{AtFlags, Mode, OFlags, openat, unlinkat};
 
+use super::refusal::Silence;
 use super::{Refusal, Target};
 use crate::jvm::process::Pid;
 
@@ -48,6 +49,7 @@ pub fn connect(target: &Target, limit: Duration) -> Result<UnixStream, Refusal> 
             return Err(Refusal::NoAnswer {
                 pid: target.pid(),
                 limit,
+                cause: silence(target, &socket),
             });
         }
         std::thread::sleep(pause);
@@ -55,6 +57,24 @@ pub fn connect(target: &Target, limit: Duration) -> Result<UnixStream, Refusal> 
         if let Some(stream) = try_connect(target, &socket, deadline)? {
             return Ok(stream);
         }
+    }
+}
+
+/// Why there is no socket. The kernel lists open ones, whatever has become of their files.
+fn silence(target: &Target, socket: &Path) -> Silence {
+    let open = std::fs::read(target.pid().path("net/unix"))
+        .or_else(|_| std::fs::read("/proc/net/unix"))
+        .unwrap_or_default();
+    let name = format!(" {}", socket.display());
+    // HotSpot binds it under another name, and renames the file.
+    let bound = format!("{name}.tmp");
+    let is_open = open
+        .split(|&byte| byte == b'\n')
+        .any(|line| line.ends_with(name.as_bytes()) || line.ends_with(bound.as_bytes()));
+    match target.root_is_assumed {
+        true => Silence::RootAssumed,
+        false if is_open => Silence::Removed,
+        false => Silence::Unknown,
     }
 }
 

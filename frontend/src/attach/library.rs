@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use super::{Loaded, Refusal, Target};
+use super::{Limits, Loaded, Refusal, Request, Target, exchange, said};
 use crate::agent_library::{self, User};
+use crate::jvm::process::{Libraries, parse_maps};
 use crate::render::screen::printable;
 
 /// Folders that as a rule can be written to, also in containers with a read-only image.
@@ -14,28 +15,33 @@ pub(super) const INSIDE: &[&str] = &["/tmp", "/var/tmp", "/dev/shm"];
 ///
 /// # Errors
 /// If there is no place.
-pub fn place(target: &Target) -> Result<Loaded, Refusal> {
+pub fn place(target: &Target, limits: Limits) -> Result<Loaded, Refusal> {
     let pid = target.pid();
-    if let Some(path) = target
-        .jvm
-        .libraries
-        .as_ref()
-        .and_then(|found| found.agent.as_ref())
-    {
-        let library = path.display().to_string();
-        let is_gone = target
-            .jvm
-            .libraries
-            .as_ref()
-            .is_some_and(|found| found.agent_is_deleted);
-        if is_gone || target.root.handle(path).is_err() {
-            return Err(Refusal::AgentFileGone {
-                pid,
-                path: printable(&library),
-            });
+    let gone = |path: &Path| Refusal::AgentFileGone {
+        pid,
+        path: printable(&path.display().to_string()),
+    };
+    let shown = target.jvm.libraries.as_ref();
+    let agent = match shown {
+        Some(found) if found.agent.is_none() => None,
+        Some(found) if found.agent_is_deleted => {
+            return Err(gone(found.agent.as_deref().unwrap_or(Path::new("?"))));
         }
+        // Seen from outside, a path need not be the one that the JVM has, as in a chroot.
+        Some(Libraries {
+            agent: Some(path), ..
+        }) if !pid.is_chrooted() && target.root.handle(path).is_ok() => Some(path.clone()),
+        _ => {
+            let found = libraries(target, limits)?;
+            match found.agent {
+                Some(path) if found.agent_is_deleted => return Err(gone(&path)),
+                agent => agent,
+            }
+        }
+    };
+    if let Some(path) = agent {
         return Ok(Loaded {
-            library,
+            library: path.display().to_string(),
             was_there: true,
         });
     }
@@ -73,4 +79,18 @@ pub fn place(target: &Target) -> Result<Loaded, Refusal> {
         }
     }
     Err(Refusal::NoPlaceForLibrary { pid, reasons })
+}
+
+/// The libraries of the JVM, by the paths that it has for them: it prints its own `/proc/self/maps`.
+fn libraries(target: &Target, limits: Limits) -> Result<Libraries, Refusal> {
+    let pid = target.pid();
+    let answer = exchange(target, &Request::Diagnostic("VM.dynlibs"), limits)?;
+    let found = parse_maps(answer.text.as_bytes()).unwrap_or_default();
+    match answer.status == 0 && found.hotspot.is_some() {
+        true => Ok(found),
+        false => Err(Refusal::Refused {
+            pid,
+            message: format!("VM.dynlibs lists no libraries ({})", said(&answer)),
+        }),
+    }
 }

@@ -13,6 +13,7 @@ use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
 use hprof_wire::local::{ConnectError, Node, Timed, Users};
+use hprof_wire::socket::Found;
 use hprof_wire::{control, socket};
 
 use crate::render::screen::printable;
@@ -56,7 +57,7 @@ pub fn ask(target: &Target, request: &Request<'_>, limits: Limits) -> Result<Ans
 /// If it is not there afterwards, or has refused the options.
 pub fn load_agent(target: &Target, options: &str, limits: Limits) -> Result<Loaded, Refusal> {
     on_its_terms(target, || {
-        let loaded = library::place(target)?;
+        let loaded = library::place(target, limits)?;
         let request = Request::Load {
             library: &loaded.library,
             options,
@@ -112,7 +113,8 @@ fn exchange(target: &Target, request: &Request<'_>, limits: Limits) -> Result<An
     })
 }
 
-/// Sends a request to the agent in a JVM, over its control socket.
+/// Sends a request to the agent in a JVM, over its control socket. An agent whose socket has been removed makes
+/// another first.
 ///
 /// # Errors
 /// If there is no agent, or it does not answer; what it answers may be an error as well.
@@ -121,17 +123,72 @@ pub fn control(
     request: &control::Request,
     limit: Duration,
 ) -> Result<control::Reply, Refusal> {
+    let node = match find_socket(target)? {
+        Found::Removed => {
+            let limits = Limits {
+                connect: limit,
+                answer: limit,
+            };
+            load_agent(target, "", limits)?;
+            find_socket(target)?
+        }
+        found => found,
+    };
+    ask_at(target, node, request, limit)
+}
+
+/// As [`control`], but has nothing done in the JVM to find the socket.
+///
+/// # Errors
+/// As [`control`].
+pub fn control_as_it_is(
+    target: &Target,
+    request: &control::Request,
+    limit: Duration,
+) -> Result<control::Reply, Refusal> {
+    ask_at(target, find_socket(target)?, request, limit)
+}
+
+/// Removes what killed JVMs of this user have left.
+pub fn sweep() {
+    socket::sweep();
+}
+
+/// With our own rights: those of its user need not show its descriptors.
+fn find_socket(target: &Target) -> Result<Found, Refusal> {
     let pid = target.pid();
-    let io = |what, error| Refusal::Io { pid, what, error };
-    let status = target.status();
-    // With our own rights: those of its user need not show its descriptors.
-    let node = socket::find(&pid.path("fd"), status.uid, status.inner_pid)
-        .map_err(|error| io("cannot look for its control socket", error))?;
-    let node = node.ok_or(Refusal::NoAgent(pid))?;
+    let (owner, inner_pid) = (target.status().uid, target.status().inner_pid);
+    match socket::find(&pid.path("fd"), owner, inner_pid) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            let node = socket::find_below(|base| target.root.folder(base), owner, inner_pid);
+            Ok(node.map_or(Found::Nothing, Found::Socket))
+        }
+        found => found.map_err(|error| Refusal::Io {
+            pid,
+            what: "cannot look for its control socket",
+            error,
+        }),
+    }
+}
+
+fn ask_at(
+    target: &Target,
+    found: Found,
+    request: &control::Request,
+    limit: Duration,
+) -> Result<control::Reply, Refusal> {
+    let pid = target.pid();
+    let node = match found {
+        Found::Socket(node) => node,
+        Found::Removed => return Err(Refusal::SocketLost(pid)),
+        Found::Nothing => return Err(Refusal::NoAgent(pid)),
+    };
     let talk = || talk(target, &node, request, limit);
-    target
-        .as_its_user(talk)
-        .map_err(|error| io("cannot take the rights of its user", error))?
+    target.as_its_user(talk).map_err(|error| Refusal::Io {
+        pid,
+        what: "cannot take the rights of its user",
+        error,
+    })?
 }
 
 fn talk(

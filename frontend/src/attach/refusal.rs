@@ -1,11 +1,39 @@
 //! Why a JVM cannot be attached to, each with what to do about it.
 
+use std::fmt;
 use std::io;
 use std::time::Duration;
 
 use thiserror::Error;
 
 use crate::jvm::process::Pid;
+
+/// Why a JVM may not open its socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Silence {
+    /// None of the reasons below is known to hold.
+    Unknown,
+    /// Its root folder cannot be read, and may be another one.
+    RootAssumed,
+    /// It has opened its socket before, and the file is gone.
+    Removed,
+}
+
+impl fmt::Display for Silence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unknown => "it may be stopped, hang at a safepoint, or have no room in its /tmp",
+            Self::RootAssumed => {
+                "its root folder cannot be read, as it has rights that you lack (setcap, setuid), so it was \
+                 looked for in our /tmp; if it runs in a chroot or container, run this command as root"
+            }
+            Self::Removed => {
+                "the file of its socket, /tmp/.java_pidN, has been removed, perhaps by a cleaner of temporary \
+                 folders, and old JVMs make no other: restart the program, or update its JDK"
+            }
+        })
+    }
+}
 
 /// Why a JVM cannot be attached to, or has refused a request.
 #[derive(Debug, Error)]
@@ -57,16 +85,29 @@ pub enum Refusal {
          its JVM is ending", .0.0
     )]
     NotListening(Pid),
+    /// Its root folder is hidden, and it is not ours.
+    #[error(
+        "process {} does not show its root folder ({error}), and it has process ids of its own, as in a \
+         container: run this command as root", .pid.0
+    )]
+    Hidden {
+        /// The process.
+        pid: Pid,
+        /// Why it cannot be opened.
+        error: io::Error,
+    },
     /// No answer in time.
     #[error(
-        "the JVM of process {} has not opened its socket within {} s; it may be stopped, hang at a \
-         safepoint, or have no room in its /tmp. `--timeout` waits longer", .pid.0, .limit.as_secs()
+        "the JVM of process {} has not opened its socket within {} s; {cause}. `--timeout` waits longer",
+        .pid.0, .limit.as_secs()
     )]
     NoAnswer {
         /// The process.
         pid: Pid,
         /// How long it was waited for.
         limit: Duration,
+        /// The likely reason.
+        cause: Silence,
     },
     /// No reply in time.
     #[error(
@@ -148,6 +189,12 @@ pub enum Refusal {
         /// Where the file was.
         path: String,
     },
+    /// The agent listens, and its socket cannot be found even after it was asked for another.
+    #[error(
+        "the control socket of the agent in process {} has been removed, and the agent has not made another; \
+         the standard error of process {} says why", .0.0, .0.0
+    )]
+    SocketLost(Pid),
     /// Nobody listens at the control socket.
     #[error(
         "there is no agent at work in process {}; `hprof-rs attach {} cpu=samples` loads it",

@@ -20,6 +20,8 @@ pub struct Target {
     pub jvm: Jvm,
     /// Its root folder.
     pub root: Root,
+    /// The process does not show its root folder, and ours has been taken for it.
+    pub root_is_assumed: bool,
     /// Its current folder, if it can be opened.
     pub current: Option<OwnedFd>,
     /// The process itself, whatever becomes of its number. Linux before 5.3 has no such thing.
@@ -48,14 +50,17 @@ impl Target {
         let jvm = Jvm::of(pid).map_err(|_| Refusal::NoProcess(pid))?;
         let jvm = jvm.ok_or_else(|| not_a_jvm(pid))?;
         // Taken with our own rights, before those of its user are put on.
-        let root = Root::of(pid).map_err(|error| Refusal::Io {
-            pid,
-            what: "cannot open its root folder",
-            error,
-        })?;
+        let (root, root_is_assumed) = match Root::of(pid) {
+            Ok(root) => (root, false),
+            Err(error) => match Root::assumed(pid, &jvm.status) {
+                Some(root) => (root, true),
+                None => return Err(Refusal::Hidden { pid, error }),
+            },
+        };
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self {
             root,
+            root_is_assumed,
             current: openat(CWD, pid.path("cwd"), flags, Mode::empty()).ok(),
             handle,
             jvm,

@@ -89,6 +89,7 @@ impl Attach {
         if self.options.len() > MAX_ARGUMENT {
             bail!("a running JVM takes at most {MAX_ARGUMENT} bytes of options");
         }
+        attach::sweep();
         let target = Target::find(Pid(self.pid))?;
         let loaded = attach::load_agent(&target, &self.options, limits)?;
         let jvm = &target.jvm;

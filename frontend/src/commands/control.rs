@@ -81,6 +81,7 @@ Exit status:
 impl Control {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let request = self.request()?;
+        attach::sweep();
         let target = Target::find(Pid(self.pid))?;
         let reply = attach::control(&target, &request, Duration::from_secs(self.timeout))?;
         let is_about_objects = matches!(request, Request::Object(_));

@@ -42,6 +42,7 @@ Columns:
 
 impl Ps {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        attach::sweep();
         let mut found = jvm::all()?;
         if let Some(filter) = &self.filter {
             found.retain(|jvm| {
@@ -86,9 +87,9 @@ impl Ps {
         }
         let agent = match (jvm.agent(), status(jvm)) {
             (AgentState::Absent, _) => "-".to_owned(),
-            (AgentState::Unknown, _) => "?".to_owned(),
+            (AgentState::Unknown, None) => "?".to_owned(),
             (AgentState::Loaded, None) => "loaded".to_owned(),
-            (AgentState::Loaded, Some(status)) => {
+            (AgentState::Loaded | AgentState::Unknown, Some(status)) => {
                 let word = |name| status.get(name).unwrap_or_default();
                 printable(&format!("{} {}", word("state"), word("modes")))
                     .trim()
@@ -113,21 +114,21 @@ impl Ps {
 
 /// The status of the agent; none if it has no control socket, or is busy.
 fn status(jvm: &Jvm) -> Option<Reply> {
-    if jvm.agent() != AgentState::Loaded {
+    if jvm.agent() == AgentState::Absent {
         return None;
     }
     let target = Target::find(jvm.pid).ok()?;
-    let reply = attach::control(&target, &Request::Status, Duration::from_secs(1)).ok()?;
+    let reply = attach::control_as_it_is(&target, &Request::Status, Duration::from_secs(1)).ok()?;
     reply.error.is_none().then_some(reply)
 }
 
 fn as_json(jvm: &Jvm) -> serde_json::Value {
+    let status = status(jvm);
     let agent = match jvm.agent() {
         AgentState::Absent => Some(false),
         AgentState::Loaded => Some(true),
-        AgentState::Unknown => None,
+        AgentState::Unknown => status.is_some().then_some(true),
     };
-    let status = status(jvm);
     let word = |name| status.as_ref().and_then(|status| status.get(name));
     json!({
         "pid": jvm.pid.0,

@@ -23,7 +23,7 @@ pub enum AgentState {
     Absent,
     /// Its library is loaded.
     Loaded,
-    /// Not for us to see: the JVM belongs to another user.
+    /// Not for us to see: the JVM belongs to another user, or has rights that we lack.
     Unknown,
 }
 
@@ -187,13 +187,9 @@ impl Jvm {
 /// The counters' file of a JVM: its name is the id that the process has for itself. Files of dead
 /// processes may bear the number of a live one of another user, and anybody can put something there.
 fn perf_file(pid: Pid, status: &Status) -> Option<File> {
-    let root = match Root::of(pid) {
-        Ok(root) => root,
-        // Without leave to look into its root, a process in our own namespace has its files in
-        // ours.
-        Err(_) if status.inner_pid == pid.0 => Root::ours().ok()?,
-        Err(_) => return None,
-    };
+    let root = Root::of(pid)
+        .or_else(|error| Root::assumed(pid, status).ok_or(error))
+        .ok()?;
     let tmp = root.folder(Path::new("/tmp")).ok()?;
     let names = fs::read_dir(root::way(&tmp))
         .ok()?
@@ -210,7 +206,10 @@ fn perf_file(pid: Pid, status: &Status) -> Option<File> {
 /// `JAVA_VERSION` in the file `release` of the JDK that holds a `lib/server/libjvm.so`.
 fn release_of(pid: Pid, library: &Path) -> Option<String> {
     let path = library.ancestors().nth(3)?.join("release");
-    let file = Root::of(pid).ok()?.file(&path, None).ok()?;
+    let file = Root::of(pid)
+        .ok()?
+        .file(&pid.inner_path(&path), None)
+        .ok()?;
     let mut text = String::new();
     file.take(MAX_RELEASE).read_to_string(&mut text).ok()?;
     let version = text

@@ -122,6 +122,22 @@ impl Pid {
         parse_maps(BufReader::new(File::open(self.path("maps"))?))
     }
 
+    /// A path that `/proc` shows, as the process itself has it. The kernel shows paths from our own root folder,
+    /// so those of a process in a chroot begin with its root.
+    pub fn inner_path(self, path: &Path) -> PathBuf {
+        let inside = fs::read_link(self.path("root")).ok().and_then(|root| {
+            path.strip_prefix(root)
+                .ok()
+                .map(|rest| Path::new("/").join(rest))
+        });
+        inside.unwrap_or_else(|| path.to_owned())
+    }
+
+    /// Whether its root folder is one in ours, as with chroot. False if that cannot be seen.
+    pub fn is_chrooted(self) -> bool {
+        fs::read_link(self.path("root")).is_ok_and(|root| root != Path::new("/"))
+    }
+
     /// Whether its root folder and mounts are those of this process, so that paths mean the same.
     ///
     /// # Errors
@@ -130,7 +146,9 @@ impl Pid {
         let same_mounts =
             fs::read_link(self.path("ns/mnt"))? == fs::read_link("/proc/self/ns/mnt")?;
         let (root, ours) = (fs::metadata(self.path("root/."))?, fs::metadata("/")?);
-        Ok(same_mounts && (root.dev(), root.ino()) == (ours.dev(), ours.ino()))
+        let same_root = (root.dev(), root.ino()) == (ours.dev(), ours.ino());
+        // A second mount of the same folder may have others mounted below.
+        Ok(same_mounts && same_root && !self.is_chrooted())
     }
 }
 
@@ -169,7 +187,11 @@ pub fn uptime() -> Option<f64> {
     text.split_ascii_whitespace().next()?.parse().ok()
 }
 
-fn parse_maps(maps: impl BufRead) -> io::Result<Libraries> {
+/// The libraries in a list with the form of `/proc/PID/maps`.
+///
+/// # Errors
+/// Those of the reader.
+pub fn parse_maps(maps: impl BufRead) -> io::Result<Libraries> {
     let mut found = Libraries::default();
     for line in maps.split(b'\n') {
         let line = line?;

@@ -14,7 +14,7 @@ use hprof_wire::local::{ConnectError, Node};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::Errno;
 
-use super::process::Pid;
+use super::process::{Pid, Status};
 
 /// How often a path is tried whose folders are moved meanwhile.
 const ATTEMPTS: usize = 16;
@@ -32,12 +32,12 @@ impl Root {
         Self::at(&pid.path("root"))
     }
 
-    /// Our own.
-    ///
-    /// # Errors
-    /// When the process has no more descriptors.
-    pub fn ours() -> io::Result<Self> {
-        Self::at(Path::new("/"))
+    /// That of a process that does not show it: our own, unless the process has ids of its own, as in a
+    /// container. The kernel hides the root folder of processes with more rights than their user (setcap,
+    /// setuid), and of those of other users.
+    pub fn assumed(pid: Pid, status: &Status) -> Option<Self> {
+        let shares_ids = status.inner_pid == pid.0;
+        shares_ids.then(|| Self::at(Path::new("/")).ok()).flatten()
     }
 
     fn at(path: &Path) -> io::Result<Self> {

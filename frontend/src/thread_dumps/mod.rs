@@ -76,6 +76,7 @@ pub fn read(files: &[PathBuf], memory: MemoryArgument) -> anyhow::Result<(Dumps,
 /// # Errors
 /// If there is no such JVM, it is another user's, or it does not answer.
 pub fn take(pid: u32) -> anyhow::Result<String> {
+    attach::sweep();
     let target = Target::find(Pid(pid))?;
     let answer = attach::ask(&target, &Request::Threads, LIMITS)?;
     if answer.status != 0 {

@@ -45,7 +45,10 @@ fn the_socket_lies_in_a_private_folder_and_goes_with_its_owner() {
 #[test]
 fn a_client_finds_it_by_the_descriptors() {
     let socket = ControlSocket::open_in(&[Path::new("/tmp")]).unwrap();
-    let found = |uid, pid| find(Path::new("/proc/self/fd"), uid, pid).unwrap();
+    let found = |uid, pid| match find(Path::new("/proc/self/fd"), uid, pid).unwrap() {
+        Found::Socket(node) => Some(node),
+        Found::Removed | Found::Nothing => None,
+    };
     let node = found(own(), std::process::id()).expect("a socket");
     let same = fs::symlink_metadata(socket.path()).unwrap();
     assert_eq!(node.metadata().ino(), same.ino());
@@ -55,6 +58,38 @@ fn a_client_finds_it_by_the_descriptors() {
     if own() != 0 {
         assert!(found(own() + 1, std::process::id()).is_none());
     }
+}
+
+#[test]
+fn a_socket_whose_name_is_gone_is_known_as_such() {
+    let base = tempfile::tempdir().unwrap();
+    let socket = ControlSocket::open_in(&[base.path()]).unwrap();
+    assert!(socket.is_reachable());
+    let folder = socket.path().parent().unwrap().to_owned();
+    fs::remove_file(socket.path()).unwrap();
+    assert!(!socket.is_reachable());
+    // Its successor keeps the name when the first one goes.
+    let next = ControlSocket::open_in(&[base.path()]).unwrap();
+    assert_eq!(next.path(), socket.path());
+    drop(socket);
+    assert!(next.is_reachable() && reached(&next));
+    fs::remove_dir_all(folder).unwrap();
+    assert!(!next.is_reachable());
+    assert!(
+        ControlSocket::open_in(&[base.path()])
+            .unwrap()
+            .is_reachable()
+    );
+}
+
+#[test]
+fn a_socket_is_found_without_the_descriptors() {
+    let socket = ControlSocket::open_in(&[Path::new("/tmp")]).unwrap();
+    let open = |path: &Path| Ok(open_folder(path, 0)?.into());
+    let node = find_below(open, own(), std::process::id()).expect("a socket");
+    let same = fs::symlink_metadata(socket.path()).unwrap();
+    assert_eq!(node.metadata().ino(), same.ino());
+    assert!(find_below(open, own(), (1 << 22) + 1).is_none());
 }
 
 #[test]

@@ -18,6 +18,7 @@ use hprof_platform::live::{Machine, Mode, Pid, Refused, check_options};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::convert;
+use crate::attach;
 use crate::serve::LocalMachine;
 use session::Session;
 use words::duration;
@@ -132,7 +133,10 @@ impl Record {
         }
         let session = Session::new(&self, stop)?;
         match jvm {
-            Some(pid) => session.attach(pid),
+            Some(pid) => {
+                attach::sweep();
+                session.attach(pid)
+            }
             None => session.launch(),
         }
     }
