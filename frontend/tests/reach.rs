@@ -5,11 +5,11 @@
 mod support;
 
 use std::fs::{self, Permissions};
-use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use java_test_harness::rights::{self, NOBODY};
 use java_test_harness::{Jdk, Run, Running, Signal, classes, control_socket, each_jdk};
@@ -103,11 +103,36 @@ impl Drop for Foreign {
 }
 
 impl Foreign {
-    fn wait_until_ready(&mut self) {
-        let mut ready = [0; 5];
-        let stdout = self.0.stdout.as_mut().expect("a pipe");
-        stdout.read_exact(&mut ready).expect("the JVM starts");
-        assert_eq!(&ready, b"ready");
+    fn wait_until_it_spins(&self) {
+        let began = Instant::now();
+        while !names(self.0.id())
+            .iter()
+            .any(|it| it.starts_with("spinner"))
+        {
+            assert!(began.elapsed() < Duration::from_secs(60), "no thread spins");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+/// The names of a JVM's threads.
+fn names(pid: u32) -> Vec<String> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten();
+    let names = tasks
+        .flatten()
+        .map(|task| fs::read_to_string(task.path().join("comm")));
+    names.flatten().collect()
+}
+
+/// A program that burns CPU, so that a recording has something to show.
+fn copy_program(folder: &Path) {
+    for entry in fs::read_dir(classes()).unwrap().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with("Spin") || name == "Cpu.class" {
+            fs::copy(entry.path(), folder.join(entry.file_name())).unwrap();
+        }
     }
 }
 
@@ -128,11 +153,7 @@ fn a_jvm_in_a_chroot_is_recorded_again_and_again() {
     let jdk = Jdk::tested()[0];
     let scene = Scene::new();
     let folder = open_folder();
-    fs::copy(
-        classes().join("Idle.class"),
-        folder.path().join("Idle.class"),
-    )
-    .unwrap();
+    copy_program(folder.path());
     let root = folder.path().join("root");
     fs::create_dir(&root).unwrap();
     // A file system of its own in /tmp, so that paths from outside mean nothing inside.
@@ -145,12 +166,12 @@ fn a_jvm_in_a_chroot_is_recorded_again_and_again() {
         .arg(jdk.home().join("bin/java"))
         .arg("-cp")
         .arg(folder.path())
-        .arg("Idle")
-        .stdout(Stdio::piped())
+        .args(["Spin", "600"])
+        .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let mut jvm = Foreign(child);
-    jvm.wait_until_ready();
+    let jvm = Foreign(child);
+    jvm.wait_until_it_spins();
     let pid = jvm.0.id().to_string();
     let inside = |arguments: &[&str]| {
         let command = scene.hprof_rs(arguments);
@@ -222,21 +243,17 @@ fn a_hidden_jvm_of_this_user_is_reached() {
     let Some(java) = hidden_home(folder.path()) else {
         return;
     };
-    fs::copy(
-        classes().join("Idle.class"),
-        folder.path().join("Idle.class"),
-    )
-    .unwrap();
+    copy_program(folder.path());
     let child = Command::new(java)
-        .args(["-cp", folder.path().to_str().unwrap(), "Idle"])
+        .args(["-cp", folder.path().to_str().unwrap(), "Spin", "600"])
         .current_dir("/")
         .uid(NOBODY)
         .gid(NOBODY)
-        .stdout(Stdio::piped())
+        .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let mut jvm = Foreign(child);
-    jvm.wait_until_ready();
+    let jvm = Foreign(child);
+    jvm.wait_until_it_spins();
     let pid = jvm.0.id().to_string();
     let own = folder.path().join("own");
     fs::create_dir(&own).unwrap();
@@ -286,7 +303,7 @@ fn a_hidden_jvm_of_this_user_is_reached() {
             .expect("it is listed")
             .clone()
     };
-    assert_eq!(row(ok(&["ps", "--json"]))["program"], "Idle");
+    assert_eq!(row(ok(&["ps", "--json"]))["program"], "Spin");
     assert!(ok(&["stacks", &pid]).contains("main"));
     for number in 0..2 {
         ok(&["record", &pid, "-d", "1", "-o", "cpu.html"]);

@@ -124,7 +124,7 @@ pub fn control(
     limit: Duration,
 ) -> Result<control::Reply, Refusal> {
     let node = match find_socket(target)? {
-        Found::Removed => {
+        Found::Removed if knows_agent(target) => {
             let limits = Limits {
                 connect: limit,
                 answer: limit,
@@ -135,6 +135,12 @@ pub fn control(
         found => found,
     };
     ask_at(target, node, request, limit)
+}
+
+/// Whether the file of the agent is known; another one would be a second agent.
+fn knows_agent(target: &Target) -> bool {
+    let libraries = target.jvm.libraries.as_ref();
+    libraries.is_some_and(|found| found.agent.is_some())
 }
 
 /// As [`control`], but has nothing done in the JVM to find the socket.

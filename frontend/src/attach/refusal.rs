@@ -191,8 +191,9 @@ pub enum Refusal {
     },
     /// The agent listens, and its socket cannot be found even after it was asked for another.
     #[error(
-        "the control socket of the agent in process {} has been removed, and the agent has not made another; \
-         the standard error of process {} says why", .0.0, .0.0
+        "the control socket of the agent in process {} has been removed, and could not be made again; \
+         `jcmd {} JVMTI.agent_load LIBRARY` with the library of that agent has it try once more",
+        .0.0, .0.0
     )]
     SocketLost(Pid),
     /// Nobody listens at the control socket.
