@@ -154,8 +154,19 @@ pub fn of_bytes(head: &[u8]) -> Option<(&'static str, &'static str)> {
             ),
         });
     }
+    // Shells of Windows write UTF-16.
+    let is_utf16 = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
+    if is_utf16 && hprof_thread_dumps::begins_in(head) {
+        return Some(THREAD_DUMP);
+    }
     of_text(head)
 }
+
+/// Thread dumps of all forms, with the command that reads them.
+const THREAD_DUMP: (&str, &str) = (
+    "a thread dump (jstack)",
+    "`hprof-rs stacks FILE` shows it; `threads` shows the threads of a heap dump",
+);
 
 fn of_text(head: &[u8]) -> Option<(&'static str, &'static str)> {
     let text = match std::str::from_utf8(head) {
@@ -188,15 +199,12 @@ fn of_text(head: &[u8]) -> Option<(&'static str, &'static str)> {
                 "a profile for speedscope",
                 "`hprof-rs summary`, `samples` and `convert` show it",
             )
+        } else if hprof_thread_dumps::begins_in(head) {
+            THREAD_DUMP
         } else if start.starts_with(['{', '[']) && !has("[gc") && !has("[info]") {
             (
                 "JSON",
                 "`jq . FILE` shows it; give the dump or profile that it was made of",
-            )
-        } else if has("Full thread dump") {
-            (
-                "a thread dump (jstack)",
-                "`hprof-rs stacks FILE` shows it; `threads` shows the threads of a heap dump",
             )
         } else if has("A fatal error has been detected by the Java Runtime") {
             (
@@ -250,6 +258,25 @@ mod tests {
             (b"{\"a\": 1}".to_vec(), "JSON"),
             (
                 b"2026-01-01 10:00:00\nFull thread dump OpenJDK".to_vec(),
+                "jstack",
+            ),
+            (
+                b"\"main\" - Thread t@1\n   java.lang.Thread.State: RUNNABLE\n".to_vec(),
+                "jstack",
+            ),
+            (
+                b"{\"threads\":[{\"threadName\":\"main\",\"threadState\":\"RUNNABLE\"}]}".to_vec(),
+                "jstack",
+            ),
+            (
+                b"0SECTION       TITLE subcomponent dump routine\n".to_vec(),
+                "jstack",
+            ),
+            (
+                "\u{feff}Full thread dump OpenJDK"
+                    .encode_utf16()
+                    .flat_map(u16::to_le_bytes)
+                    .collect(),
                 "jstack",
             ),
             (

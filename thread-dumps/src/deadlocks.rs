@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use crate::model::{Dump, WaitKind};
+use crate::model::{Dump, WaitKind, dotted};
 
 /// A thread of a deadlock.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -80,7 +80,7 @@ impl Reported {
         } else if text.starts_with("waiting ") {
             let class = text.rsplit_once("(a ").or_else(|| text.rsplit_once(", a "));
             let class = class.map(|(_, class)| class.trim_end_matches([',', ')']));
-            class.unwrap_or_default().clone_into(&mut self.lock);
+            self.lock = dotted(class.unwrap_or_default());
         } else if let Some((_, owner)) = text.split_once("which is held by ")
             && let (Some(owner), Some(thread)) = (quoted(owner), self.thread.take())
         {
@@ -93,7 +93,9 @@ impl Reported {
         true
     }
 
-    fn end(&mut self) {
+    /// The part ends.
+    pub fn end(&mut self) {
+        self.is_open = false;
         let steps = std::mem::take(&mut self.steps);
         self.thread = None;
         if !steps.is_empty() {

@@ -1,9 +1,12 @@
 //! Thread dumps of HotSpot, from text or JSON to threads, locks, groups and findings.
 //!
 //! [`read`] takes what `jstack`, `jcmd PID Thread.print` and `kill -3` print (JDK 8 to 25), also in the middle of a
-//! program's log and several times in one file, and both forms of `jcmd PID Thread.dump_to_file` (JDK 21 and
-//! later), which have virtual threads too. The forms come from HotSpot's sources (`thread.cpp`, `javaThread.cpp`,
-//! `vframe.cpp`, `threadService.cpp`) and from the JDK's `jdk.internal.vm.ThreadDumper`.
+//! program's log, several times in one file, or without the first line, and both forms of
+//! `jcmd PID Thread.dump_to_file` (JDK 21 and later), which have virtual threads too. The forms come from HotSpot's
+//! sources (`thread.cpp`, `javaThread.cpp`, `vframe.cpp`, `threadService.cpp`) and from the JDK's
+//! `jdk.internal.vm.ThreadDumper`. It also takes the dumps of tools over JMX (VisualVM, Spring Boot, Jolokia), the
+//! texts of `java.lang.management.ThreadInfo`, those of the serviceability agent (`jhsdb jstack`, `jstack -F`), and
+//! javacores of OpenJ9.
 //!
 //! The crate opens no file and prints nothing.
 //!
@@ -17,8 +20,10 @@
 //! assert_eq!(report.stacks[0].frames, ["App.main(App.java:7)"]);
 //! ```
 
+mod beans;
 mod deadlocks;
 mod frames;
+mod javacore;
 mod json;
 mod model;
 mod moved;
@@ -32,5 +37,5 @@ pub use deadlocks::{Deadlock, Step};
 pub use frames::{Frames, StackId};
 pub use model::{Dump, Lock, Source, State, Thread, Wait, WaitKind};
 pub use moved::{Busy, Moved, Stuck};
-pub use read::{Dumps, NoDump, read};
+pub use read::{Dumps, NoDump, begins_in, read};
 pub use report::{DumpFacts, LockRow, PoolRow, Report, StackGroup, ThreadRow};

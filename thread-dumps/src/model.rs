@@ -15,6 +15,16 @@ pub enum Source {
     Json,
     /// `jcmd PID Thread.dump_to_file`.
     Plain,
+    /// VisualVM and other tools over JMX, in text.
+    Jmx,
+    /// `java.lang.management.ThreadInfo`, in text.
+    ThreadInfo,
+    /// `java.lang.management.ThreadInfo` in JSON: the endpoint `threaddump` of Spring Boot, Jolokia.
+    Beans,
+    /// The serviceability agent: `jhsdb jstack`, `jstack -F`.
+    Agent,
+    /// A javacore of OpenJ9.
+    Javacore,
 }
 
 /// The state of a thread: that of `java.lang.Thread.State`, where the dump has it.
@@ -88,6 +98,18 @@ impl Lock {
     }
 }
 
+/// A name of a class or method with dots for the slashes of the VM's own form. A hidden class keeps that before its
+/// number: `App$$Lambda/0x00000001`.
+pub(crate) fn dotted(name: &str) -> String {
+    let mut parts = name.split('/');
+    let mut dotted = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        dotted.push(if part.starts_with("0x") { '/' } else { '.' });
+        dotted.push_str(part);
+    }
+    dotted
+}
+
 /// How a thread waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -158,6 +180,23 @@ impl Thread {
     /// Keeps the first object that the thread is said to wait for.
     pub(crate) fn wait_for(&mut self, lock: Lock, kind: WaitKind, owner: Option<u64>) {
         self.wait.get_or_insert(Wait { lock, kind, owner });
+    }
+
+    /// Corrects how it waits where a dump names the object only: `Object.wait` waits to be notified, all else parks.
+    pub(crate) fn wait_as_frames_show(&mut self, innermost: &str) {
+        if let Some(wait) = &mut self.wait
+            && wait.kind != WaitKind::Enter
+            && !innermost.is_empty()
+        {
+            let method = innermost.split('(').next().unwrap_or_default();
+            let is_notified = ["Object.wait", "Object.wait0"]
+                .iter()
+                .any(|it| method.ends_with(it));
+            wait.kind = match is_notified {
+                true => WaitKind::Notify,
+                false => WaitKind::Park,
+            };
+        }
     }
 
     /// Whoever waits in `Object.wait` has given the monitor back, and its frames list it all the same.

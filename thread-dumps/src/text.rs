@@ -1,4 +1,4 @@
-//! Thread dumps in text, as HotSpot prints them since JDK 6:
+//! Thread dumps in text. HotSpot prints them like this since JDK 6:
 //!
 //! ```text
 //! "worker" #21 [4711] prio=5 os_prio=0 cpu=12.34ms elapsed=5.00s tid=0x... nid=4711 waiting for monitor entry  [0x...]
@@ -11,16 +11,28 @@
 //!         - None
 //! ```
 //!
+//! Tools over JMX, `java.lang.management.ThreadInfo` and the serviceability agent have heads of their own ([`head`]).
 //! Names are the program's own text, with quotes and line feeds in them at will. Lines of a program's log
 //! may stand between those of a dump; they are passed over.
 
+mod head;
+mod thread;
+
+use rustc_hash::FxHashSet;
+
 use crate::deadlocks;
 use crate::frames::Frames;
-use crate::model::{Dump, Lock, Source, State, Thread, WaitKind};
+use crate::model::{Dump, Source};
+use head::Head;
+use thread::OpenThread;
 
 /// The beginning of a dump.
 const HEAD: &str = "Full thread dump ";
-/// The end of its list of threads.
+/// The beginning of a dump of the serviceability agent, which reports deadlocks first.
+const AGENT_HEAD: &str = "Deadlock Detection:";
+/// The line before that, on the JVM.
+const AGENT_JVM: &str = "JVM version is ";
+/// The end of the list of threads of HotSpot.
 const END: &str = "JNI global ref";
 
 /// The threads of a file that are taken.
@@ -30,17 +42,13 @@ const MAX_THREADS: usize = 4_000_000;
 struct Open {
     dump: Dump,
     thread: Option<OpenThread>,
+    /// A line says that a dump begins.
+    is_announced: bool,
     /// The list of threads has ended.
     is_listed: bool,
     deadlocks: deadlocks::Reported,
-}
-
-/// A thread whose lines are coming.
-struct OpenThread {
-    thread: Thread,
-    frames: Vec<String>,
-    /// The lines are on the locks that are no monitors.
-    is_owned: bool,
+    /// Threads of a dump that no line announces: when one comes again, another dump has begun.
+    seen: FxHashSet<(Option<u64>, Option<u64>, String)>,
 }
 
 /// Reads all dumps of a text.
@@ -48,29 +56,62 @@ pub(crate) fn dumps(text: &str, frames: &mut Frames) -> Vec<Dump> {
     let mut found = Vec::new();
     let mut open: Option<Open> = None;
     let mut before = "";
+    let mut jvm = None;
     let mut taken = 0;
+    let empty = frames.stack([].into_iter());
     for line in text.lines().map(message) {
-        if let Some(at) = line.find(HEAD) {
-            found.extend(open.take().map(|open| open.close(frames)));
-            let mut dump = Dump::new(Source::Text);
-            let jvm = line[at + HEAD.len()..].trim_end_matches(':');
-            dump.jvm = Some(jvm.to_owned());
-            dump.time = is_time(before).then(|| before.to_owned());
-            open = Some(Open {
-                dump,
-                thread: None,
-                is_listed: false,
-                deadlocks: deadlocks::Reported::default(),
-            });
-        } else if let Some(open) = &mut open
-            && taken < MAX_THREADS
-        {
-            taken += usize::from(open.take(line, frames));
+        let announced = announced(line, before, &mut jvm);
+        if let Some(next) = announced {
+            found.extend(open.replace(next).map(|open| open.close(frames)));
+        } else if taken < MAX_THREADS {
+            let is_within = open.as_ref().is_some_and(|open| open.is_announced);
+            match head::of(line, is_within, empty) {
+                Some(head) => {
+                    taken += 1;
+                    if open.as_ref().is_none_or(|open| open.ends_before(&head)) {
+                        let next = Open::new(head.source, false);
+                        found.extend(open.replace(next).map(|open| open.close(frames)));
+                    }
+                    if let Some(open) = &mut open {
+                        open.begin(head, frames);
+                    }
+                }
+                None => {
+                    if let Some(open) = &mut open {
+                        open.take(line, frames);
+                    }
+                }
+            }
         }
         before = line;
     }
     found.extend(open.map(|open| open.close(frames)));
     found
+}
+
+/// Whether a line is one with which a dump or a thread begins.
+pub(crate) fn is_head(line: &str) -> bool {
+    let line = message(line);
+    let empty = Frames::default().stack([].into_iter());
+    line.contains(HEAD) || line.starts_with(AGENT_HEAD) || head::of(line, false, empty).is_some()
+}
+
+/// The dump that a line announces. `jvm` is that of an earlier line of the serviceability agent.
+fn announced<'a>(line: &'a str, before: &str, jvm: &mut Option<&'a str>) -> Option<Open> {
+    if let Some(version) = line.strip_prefix(AGENT_JVM) {
+        *jvm = Some(version);
+    }
+    if line.starts_with(AGENT_HEAD) {
+        let mut open = Open::new(Source::Agent, true);
+        open.dump.jvm = jvm.take().map(str::to_owned);
+        return Some(open);
+    }
+    let at = line.find(HEAD)?;
+    let mut open = Open::new(Source::Text, true);
+    let jvm = line[at + HEAD.len()..].trim_end_matches(':');
+    open.dump.jvm = Some(jvm.to_owned());
+    open.dump.time = is_time(before).then(|| before.to_owned());
+    Some(open)
 }
 
 /// A line without what container runtimes and `docker compose logs` put before it:
@@ -109,34 +150,65 @@ fn is_time(line: &str) -> bool {
 }
 
 impl Open {
-    /// Takes a line; true if a thread begins with it.
-    fn take(&mut self, line: &str, frames: &mut Frames) -> bool {
+    fn new(source: Source, is_announced: bool) -> Self {
+        Self {
+            dump: Dump::new(source),
+            thread: None,
+            is_announced,
+            is_listed: false,
+            deadlocks: deadlocks::Reported::default(),
+            seen: FxHashSet::default(),
+        }
+    }
+
+    /// Whether a thread belongs to the next dump.
+    fn ends_before(&self, head: &Head) -> bool {
+        let is_other = match (self.dump.source, head.source) {
+            // The serviceability agent prints HotSpot's heads.
+            (Source::Text | Source::Agent, Source::Text | Source::Agent) => false,
+            (form, other) => form != other,
+        };
+        self.is_listed || !self.is_announced && (is_other || self.seen.contains(&key(head)))
+    }
+
+    /// A thread begins.
+    fn begin(&mut self, head: Head, frames: &mut Frames) {
+        // Below the number that `jhsdb jstack --mixed` prints is the head of a Java thread.
+        if let Some(above) = &self.thread
+            && above.is_only_numbered(head.thread.os_id)
+        {
+            self.thread = None;
+        }
+        self.end_thread(frames);
+        self.deadlocks.end();
+        if !self.is_announced {
+            self.seen.insert(key(&head));
+        }
+        // The line that announces a dump is one for several forms.
+        if self.dump.source == Source::Text {
+            self.dump.source = head.source;
+        }
+        // Only HotSpot's own lists say where they end; a program's log may follow the others.
+        let is_open_ended = !self.is_announced || head.source != Source::Text;
+        self.thread = Some(OpenThread::new(head, is_open_ended));
+    }
+
+    /// Takes a line that is no head of a thread.
+    fn take(&mut self, line: &str, frames: &mut Frames) {
         if self.deadlocks.take(line) {
             self.end_thread(frames);
-            self.is_listed = true;
-            return false;
-        }
-        if self.is_listed {
-            return false;
-        }
-        if line.starts_with(END) {
+            // The serviceability agent reports deadlocks before it lists threads.
+            self.is_listed = self.dump.source != Source::Agent;
+        } else if self.is_listed {
+        } else if line.starts_with(END) {
             self.end_thread(frames);
             self.is_listed = true;
-            return false;
+        } else if let Some(thread) = &mut self.thread
+            && let Some(source) = thread.take(line)
+            && self.dump.source == Source::Text
+        {
+            self.dump.source = source;
         }
-        if let Some(thread) = head(line, frames) {
-            self.end_thread(frames);
-            self.thread = Some(OpenThread {
-                thread,
-                frames: Vec::new(),
-                is_owned: false,
-            });
-            return true;
-        }
-        if let Some(thread) = &mut self.thread {
-            thread.take(line);
-        }
-        false
     }
 
     fn end_thread(&mut self, frames: &mut Frames) {
@@ -146,103 +218,13 @@ impl Open {
     }
 
     fn close(mut self, frames: &mut Frames) -> Dump {
-        self.dump.is_cut = !self.is_listed;
         self.end_thread(frames);
+        self.dump.is_cut = self.is_announced && !self.is_listed && self.dump.source == Source::Text;
         self.dump.deadlocks = self.deadlocks.finish();
         self.dump
     }
 }
 
-/// The first line of a thread.
-fn head(line: &str, frames: &mut Frames) -> Option<Thread> {
-    let (name, rest) = line.strip_prefix('"')?.rsplit_once('"')?;
-    // Other lines of a program begin with a quote too.
-    if !rest.contains(" tid=0x") && !rest.contains("nid=") {
-        return None;
-    }
-    let mut thread = Thread::new(name, frames.stack([].into_iter()));
-    thread.state = State::Vm;
-    for word in rest.split_ascii_whitespace() {
-        if let Some(id) = word.strip_prefix('#') {
-            thread.id = id.parse().ok();
-        } else if let Some(id) = word.strip_prefix("nid=") {
-            // In hexadecimal before JDK 21.
-            thread.os_id = match id.strip_prefix("0x") {
-                Some(digits) => u64::from_str_radix(digits, 16).ok(),
-                None => id.parse().ok(),
-            };
-        } else if let Some(cpu) = word.strip_prefix("cpu=") {
-            thread.cpu_ms = millis(cpu);
-        } else if let Some(elapsed) = word.strip_prefix("elapsed=") {
-            thread.elapsed_ms = millis(elapsed);
-        }
-    }
-    Some(thread)
-}
-
-/// `12.34ms` or `5.00s` in milliseconds.
-fn millis(text: &str) -> Option<f64> {
-    let (digits, scale) = match text.strip_suffix("ms") {
-        Some(digits) => (digits, 1.0),
-        None => (text.strip_suffix('s')?, 1000.0),
-    };
-    let value: f64 = digits.parse().ok()?;
-    value.is_finite().then_some(value * scale)
-}
-
-impl OpenThread {
-    fn take(&mut self, line: &str) {
-        let line = line.trim_start();
-        if let Some(frame) = line.strip_prefix("at ") {
-            self.frames.push(frame.to_owned());
-        } else if let Some(state) = line.strip_prefix("java.lang.Thread.State: ") {
-            let name = state.split(' ').next().unwrap_or_default();
-            self.thread.state = State::of(name);
-        } else if line.starts_with("Locked ownable synchronizers:") {
-            self.is_owned = true;
-        } else if let Some(what) = line.strip_prefix("- ") {
-            self.take_lock(what);
-        }
-    }
-
-    fn take_lock(&mut self, what: &str) {
-        let waits = [
-            ("waiting to lock ", WaitKind::Enter),
-            ("waiting to re-lock in wait() ", WaitKind::Enter),
-            ("parking to wait for ", WaitKind::Park),
-            ("waiting on ", WaitKind::Notify),
-        ];
-        let thread = &mut self.thread;
-        for (start, kind) in waits {
-            if let Some(lock) = what.strip_prefix(start).and_then(lock) {
-                thread.wait_for(lock, kind, None);
-                return;
-            }
-        }
-        let held = what.strip_prefix("locked ");
-        if let Some(lock) = held.or(self.is_owned.then_some(what)).and_then(lock)
-            && !thread.holds.contains(&lock)
-        {
-            thread.holds.push(lock);
-        }
-    }
-
-    fn close(mut self, frames: &mut Frames) -> Thread {
-        self.thread.stack = frames.stack(self.frames.iter().map(String::as_str));
-        self.thread.give_back();
-        self.thread
-    }
-}
-
-/// A lock with its address: `<0x000000070ff0a1b8> (a java.lang.Object)`.
-fn lock(text: &str) -> Option<Lock> {
-    let (id, rest) = text.trim_start().strip_prefix('<')?.split_once('>')?;
-    if !id.starts_with("0x") {
-        return None;
-    }
-    let class = rest.trim().strip_prefix("(a ")?.strip_suffix(')')?;
-    Some(Lock {
-        id: id.to_owned(),
-        class: class.to_owned(),
-    })
+fn key(head: &Head) -> (Option<u64>, Option<u64>, String) {
+    (head.thread.id, head.thread.os_id, head.thread.name.clone())
 }

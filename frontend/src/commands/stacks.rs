@@ -23,7 +23,8 @@ use crate::written;
 ///
 /// Reads what jstack, jcmd PID Thread.print and kill -3 print (JDK 8 to 25), also in the middle of a program's
 /// log, and the files of jcmd PID Thread.dump_to_file, which have virtual threads. Recordings of Flight
-/// Recorder (JFR) hold dumps too. Several dumps of one program show what moved: CPU time in between, and
+/// Recorder (JFR) hold dumps too. Also reads dumps of VisualVM and other JMX tools, Spring Boot's threaddump,
+/// ThreadInfo.toString, jhsdb jstack, and javacores of OpenJ9. Several dumps of one program show what moved: CPU time in between, and
 /// threads that stay in one place.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

@@ -62,11 +62,19 @@ pub fn read(files: &[PathBuf], memory: MemoryArgument) -> anyhow::Result<(Dumps,
         };
         if let Err(error) = added {
             let hint = match error {
-                NoDump::None => what_it_is::hint(path, "stacks"),
+                NoDump::None | NoDump::NoThreads => what_it_is::hint(path, "stacks"),
                 NoDump::Json(_) => String::new(),
             };
             bail!("{name}: {error}{hint}");
         }
+    }
+    if dumps.without_threads > 0 {
+        let left_out = plural(
+            dumps.without_threads as u64,
+            "dump without a thread is",
+            "dumps without a thread are",
+        );
+        notes.push(format!("{left_out} left out."));
     }
     Ok((dumps, notes))
 }

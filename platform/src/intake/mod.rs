@@ -97,12 +97,6 @@ impl Digested {
     }
 }
 
-/// True if thread dumps begin in a head, as text or JSON.
-fn looks_like_thread_dumps(head: &[u8]) -> bool {
-    let has = |text: &str| head.windows(text.len()).any(|at| at == text.as_bytes());
-    has("Full thread dump ") || has("\"threadDump\"")
-}
-
 /// True if a head has lines of a garbage collection log.
 fn looks_like_a_gc_log(head: &[u8]) -> bool {
     let mut reader = hprof_gclog::Reader::new();
@@ -120,7 +114,7 @@ fn look(head: &[u8], recognise: Recognise) -> Result<(), Problem> {
         || Compression::of(head) != Compression::None
         || looks_like_a_profile(head)
         || hprof_foreign::Kind::of(head).is_some()
-        || looks_like_thread_dumps(head)
+        || hprof_thread_dumps::begins_in(head)
         || looks_like_a_gc_log(head);
     if is_taken {
         return Ok(());
