@@ -1,6 +1,7 @@
 //! Findings: noteworthy events of a log, with advice.
 
 mod advice;
+mod doubt;
 mod trouble;
 
 use serde::Serialize;
@@ -70,6 +71,10 @@ pub(crate) fn of(summary: &Summary) -> Vec<Finding> {
         advice::other_stops(summary),
         advice::waiting(summary),
         advice::allocation(summary),
+        doubt::no_room(summary),
+        doubt::misfits(summary),
+        doubt::date_jumps(summary),
+        doubt::gap(summary),
         advice::damage(summary),
     ]
     .into_iter()
@@ -110,6 +115,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::clock::Gap;
     use crate::event::{Collector, Nanos};
     use crate::requests::{Request, SYSTEM_GC};
     use crate::summary::{Cpu, Rate, Row, WorstPause};
@@ -204,6 +210,12 @@ mod tests {
             waiting: if times > 1 { times } else { 0 },
         });
         summary.lines.restarts = times;
+        summary.lines.misfits = times;
+        summary.lines.date_jumps = times;
+        summary.lines.gap = Some(Gap {
+            from: Nanos(0),
+            length: Nanos(times * 600_000_000_000),
+        });
         let mut timeline = Timeline::new(Nanos(0));
         timeline.buckets = (1..=16_u64)
             .map(|used| Bucket {
@@ -223,6 +235,14 @@ mod tests {
         let mut all = Vec::new();
         let mut nothing = Reader::new().finish();
         nothing.lines.total = 1;
+        let mut full = nothing.clone();
+        full.duration = Some(Nanos(1_000_000_000));
+        full.stops = Spread {
+            sum: Nanos(3_000_000_000),
+            ..spread(2, 1000)
+        };
+        let mut fuller = full.clone();
+        fuller.pauses = full.stops;
         let mut dumped = nothing.clone();
         dumped.requests = vec![request(HEAP_DUMP, 1)];
         let mut concurrent = nothing.clone();
@@ -232,7 +252,7 @@ mod tests {
         let bad = collectors
             .into_iter()
             .flat_map(|it| [bad(it, 1), bad(it, 2)]);
-        for summary in bad.chain([nothing, dumped, concurrent]) {
+        for summary in bad.chain([nothing, full, fuller, dumped, concurrent]) {
             for finding in of(&summary) {
                 if seen.insert((finding.fact.clone(), finding.advice.clone())) {
                     all.push(finding);
@@ -241,7 +261,7 @@ mod tests {
         }
         let ids: BTreeSet<&str> = all.iter().map(|finding| finding.id).collect();
         // As many as docs/gc.md lists.
-        assert_eq!(ids.len(), 22, "{ids:?}");
+        assert_eq!(ids.len(), 26, "{ids:?}");
         let json = serde_json::to_string_pretty(&all).unwrap();
         if json.trim() != ALL.trim() {
             let path = std::env::temp_dir().join("findings.json");

@@ -8,6 +8,7 @@
 
 mod collection;
 mod g1;
+mod histogram;
 mod shenandoah;
 
 use crate::event::{Collector, Nanos};
@@ -18,8 +19,8 @@ use crate::unified::{collector_named, stopped};
 use g1::Held;
 pub(crate) use shenandoah::as_unified;
 
-/// The begin of CMS's remark.
-const REMARK: &[u8] = b"[GC (CMS Final Remark) ";
+/// Times at the beginning of one line: two threads that write at once put theirs before the text of one.
+const MAX_STAMPS: usize = 8;
 /// A collection that takes more bytes is damaged.
 const MAX_RECORD: usize = 16 << 10;
 
@@ -45,6 +46,10 @@ impl Jdk8 {
         // G1's details have a line on its workers, too.
         let is_start = text.starts_with(b"[Full GC")
             || text.starts_with(b"[GC") && !text.starts_with(b"[GC Worker");
+        // Full collections count the objects before and after with -XX:+PrintClassHistogramBeforeFullGC.
+        if histogram::is_row(text) {
+            return true;
+        }
         if !self.record.is_empty() {
             // Other threads write while the collection goes on.
             if text.starts_with(b"[GC concurrent-")
@@ -58,7 +63,7 @@ impl Jdk8 {
                 return true;
             }
             // A scavenge before CMS's remark is a part of it.
-            let is_within = text.starts_with(REMARK) && self.record.starts_with(REMARK);
+            let is_within = is_start && collection::is_scavenge_of_remark(text, &self.record);
             if is_within {
                 statistics.at(stamp);
                 return self.add(text, statistics);
@@ -87,7 +92,11 @@ impl Jdk8 {
             return true;
         }
         let has_stamp = stamp != Stamp::default();
-        let at = has_stamp.then(|| statistics.at(stamp)).flatten();
+        // Programs print lines that begin like a time, too.
+        let is_ours = text.starts_with(b"[") || text.starts_with(b"Total time") || is_known(text);
+        let at = (has_stamp && is_ours)
+            .then(|| statistics.at(stamp))
+            .flatten();
         if text.starts_with(b"[CMS-concurrent-") {
             return collection::concurrent_of_cms(text, statistics);
         }
@@ -157,19 +166,20 @@ fn closing(record: &[u8]) -> Option<usize> {
 pub(crate) fn stamp(line: &[u8]) -> (Stamp, &[u8]) {
     let mut stamp = Stamp::default();
     let mut rest = line.trim_ascii_start();
-    // A date has 28 characters.
-    if let Some((date, after)) = rest.split_at_checked(28)
-        && let Some(wall) = numbers::date_time(date)
-        && let Some(after) = after.strip_prefix(b": ")
-    {
-        stamp.wall = Some(wall);
-        rest = after;
-    }
-    if let Some((seconds, after)) = numbers::decimal(rest)
-        && let Some(after) = after.strip_prefix(b": ")
-    {
-        stamp.uptime = Some(Nanos::from_seconds(seconds));
-        rest = after;
+    for _ in 0..MAX_STAMPS {
+        // A date has 28 characters.
+        if let Some((date, after)) = rest.split_at_checked(28)
+            && let Some(wall) = numbers::date_time(date)
+            && let Some(after) = after.strip_prefix(b": ")
+        {
+            stamp.wall.get_or_insert(wall);
+            rest = after;
+        } else if let Some((uptime, after)) = uptime(rest) {
+            stamp.uptime.get_or_insert(uptime);
+            rest = after;
+        } else {
+            break;
+        }
     }
     // -XX:+PrintGCID writes `#12: ` in front of a collection.
     if let Some(number) = rest.strip_prefix(b"#")
@@ -179,6 +189,16 @@ pub(crate) fn stamp(line: &[u8]) -> (Stamp, &[u8]) {
         rest = after;
     }
     (stamp, rest)
+}
+
+/// Seconds since the start, `116.115: `, and what follows. They have a fraction; rows of tables have none.
+fn uptime(text: &[u8]) -> Option<(Nanos, &[u8])> {
+    let (_, fraction) = numbers::whole(text)?;
+    let [b'.' | b',', b'0'..=b'9', ..] = fraction else {
+        return None;
+    };
+    let (seconds, after) = numbers::decimal(text)?;
+    Some((Nanos::from_seconds(seconds), after.strip_prefix(b": ")?))
 }
 
 /// Lines of -XX:+PrintHeapAtGC.
@@ -208,13 +228,14 @@ fn fact(text: &[u8], statistics: &mut Statistics) -> bool {
         let version = numbers::parenthesized(&text[jre..]).map_or(&b""[..], |(inner, _)| inner);
         let version = &version[..version.len().min(100)];
         statistics.jvm = Some(String::from_utf8_lossy(version).into_owned());
+        statistics.begins();
     }
     is_version
 }
 
 /// Lines that such a log has beside collections.
 fn is_known(text: &[u8]) -> bool {
-    const STARTS: [&[u8]; 13] = [
+    const STARTS: [&[u8]; 17] = [
         b"{Heap",
         b"Heap",
         b"}",
@@ -223,9 +244,13 @@ fn is_known(text: &[u8]) -> bool {
         b"Desired survivor size",
         b"- age",
         b"[Times:",
-        b"AdaptiveSizePolicy",
-        b"AdaptiveSizeStop",
+        b"AdaptiveSize",
+        b"PSAdaptiveSizePolicy",
+        b"PSYoungGen::resize_spaces",
+        b"GC locker: ",
+        b"CMS: abort preclean",
         b"Java HotSpot",
+        b"OpenJDK ",
         b"No shared spaces configured",
         b", ",
     ];

@@ -37,6 +37,7 @@ mod timeline;
 mod unified;
 mod wrapping;
 
+pub use clock::Gap;
 pub use compare::{Figure, Measure, Unit, compare, figures};
 pub use durations::{Durations, Spread};
 pub use event::{Collector, Family, HeapChange, Nanos};

@@ -37,10 +37,10 @@ pub(crate) fn whole(text: &[u8]) -> Option<(u64, &[u8])> {
     (end > 0).then_some((value, &text[end..]))
 }
 
-/// A duration with its unit and nothing else: `2.345ms`, `0.012s`, `12ns`, `3us`.
+/// A duration with its unit and nothing else: `2.345ms`, `0.012s`, `12ns`, `3us`, also with a space between them.
 pub(crate) fn duration(text: &[u8]) -> Option<Nanos> {
     let (value, unit) = decimal(text)?;
-    let scale = match unit {
+    let scale = match unit.strip_prefix(b" ").unwrap_or(unit) {
         b"ms" => 1e6,
         b"s" => 1e9,
         b"us" => 1e3,
@@ -48,6 +48,18 @@ pub(crate) fn duration(text: &[u8]) -> Option<Nanos> {
         _ => return None,
     };
     Some(Nanos((value * scale).round() as u64))
+}
+
+/// The duration that ends a text after a space, and what is before it.
+pub(crate) fn duration_at_end(text: &[u8]) -> Option<(&[u8], Nanos)> {
+    let text = text.trim_ascii_end();
+    let mut at = memchr::memrchr(b' ', text)?;
+    // Some logs have a space before the unit.
+    if !text[at + 1..].first()?.is_ascii_digit() {
+        at = memchr::memrchr(b' ', &text[..at])?;
+    }
+    let duration = duration(&text[at + 1..])?;
+    Some((text[..at].trim_ascii_end(), duration))
 }
 
 /// A size with its unit, and what follows: `24M`, `1097.0M`, `0.0B`, `613404K`, and `387920 K` of CMS.
@@ -164,6 +176,14 @@ mod tests {
         assert_eq!(duration(b"2.345ms"), Some(Nanos(2_345_000)));
         assert_eq!(duration(b"0,020s"), Some(Nanos(20_000_000)));
         assert_eq!(duration(b"17"), None);
+        assert_eq!(duration(b"6.5 ms"), Some(Nanos(6_500_000)));
+        let at_end = |text: &'static str| duration_at_end(text.as_bytes());
+        let found = Some((&b"Pause 3M->1M(4M)"[..], Nanos(2_500_000)));
+        assert_eq!(at_end("Pause 3M->1M(4M) 2.5ms"), found);
+        assert_eq!(at_end("Pause 3M->1M(4M)  2.5 ms "), found);
+        for other in ["2.5ms", "Pause 2.5", "Pause ms", "a b ms", " ms", ""] {
+            assert_eq!(at_end(other), None, "{other}");
+        }
         assert_eq!(size(b"1097.5M)"), Some((1_150_812_160, &b")"[..])));
         assert_eq!(size(b"0.0B"), Some((0, &b""[..])));
         assert_eq!(size(b"387920 K ("), Some((397_230_080, &b" ("[..])));

@@ -80,9 +80,9 @@ impl Statistics {
         self.clock.at(stamp)
     }
 
-    /// A JVM begins with a line of this time.
-    pub fn begins(&mut self, stamp: Stamp) {
-        self.clock.begins(stamp);
+    /// A line says that a JVM begins.
+    pub fn begins(&mut self) {
+        self.clock.begins();
     }
 
     /// A point in time on the log's scale was reached.
@@ -93,7 +93,7 @@ impl Statistics {
     /// The end of what began at a point in time.
     pub fn end(&mut self, at: Option<Nanos>, duration: Nanos) -> Option<Nanos> {
         let end = Nanos(at?.0.saturating_add(duration.0));
-        self.clock.latest = self.clock.latest.max(end);
+        self.clock.lasted(end);
         Some(end)
     }
 
@@ -277,7 +277,14 @@ impl Statistics {
     }
 
     pub fn summary(mut self) -> Summary {
+        self.clock.finish();
         self.lines.restarts = self.clock.restarts;
+        self.lines.misfits = self.clock.misfits;
+        self.lines.date_jumps = self.clock.date_jumps;
+        // The events of a recording are in another order.
+        if self.recording.is_none() && self.clock.gap.length.0 > 0 {
+            self.lines.gap = Some(self.clock.gap);
+        }
         let from = self.clock.first.unwrap_or_default();
         let duration = self
             .clock
@@ -288,11 +295,14 @@ impl Statistics {
         let has_none = self.stops.count() == 0 && self.counts.concurrent_cycles == 0;
         let has_pauses = self.pauses.count() > 0 || has_none;
         let throughput = duration
-            .filter(|it| it.0 > 0 && has_pauses)
+            .filter(|it| it.0 > 0 && has_pauses && has_room(*it, &self.pauses))
             .map(|duration| {
                 let paused = self.pauses.sum().0.min(duration.0);
                 1.0 - paused as f64 / duration.0 as f64
             });
+        if let (Some(timeline), Some(duration)) = (&mut self.timeline, duration) {
+            timeline.end(Nanos(from.0.saturating_add(duration.0)));
+        }
         if self.collector == Some(Collector::Z) && !self.has_rows_of_z {
             self.is_allocation_exact = false;
         }
@@ -367,7 +377,7 @@ impl Statistics {
             operations: rows(&self.operations),
             worst_stops: self.worst_stops,
             stopped: duration
-                .filter(|it| it.0 > 0 && self.stops.count() > 0)
+                .filter(|it| it.0 > 0 && self.stops.count() > 0 && has_room(*it, &self.stops))
                 .map(|duration| self.stops.sum().0.min(duration.0) as f64 / duration.0 as f64),
             timeline: self.timeline,
             findings: Vec::new(),
@@ -376,6 +386,12 @@ impl Statistics {
         summary.findings = findings::of(&summary);
         summary
     }
+}
+
+/// True if this time has room for these pauses. The first of them may have begun before the first line.
+pub(crate) fn has_room(duration: Nanos, pauses: &Durations) -> bool {
+    let longest = pauses.spread().max.0;
+    pauses.sum().0 <= duration.0.saturating_add(longest)
 }
 
 /// The beginning of a text of the log.

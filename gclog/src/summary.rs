@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::clock::Gap;
 use crate::durations::Spread;
 use crate::event::{Collector, Family, HeapChange, Nanos};
 use crate::findings::Finding;
@@ -95,6 +96,12 @@ pub struct Lines {
     /// How often the time went back: several JVMs have written to the log, or its files are in
     /// another order.
     pub restarts: u64,
+    /// Lines whose time does not fit those around them, and was passed over.
+    pub misfits: u64,
+    /// How often the date has changed against the time since the start of the JVM.
+    pub date_jumps: u64,
+    /// The longest stretch of time without a line; none of a recording, or where lines have no time.
+    pub gap: Option<Gap>,
 }
 
 /// Durations of one name.

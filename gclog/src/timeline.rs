@@ -93,6 +93,19 @@ impl Timeline {
         &mut self.buckets[index]
     }
 
+    /// Nothing comes after this point: stretches that a wrong time has added become part of the last.
+    pub(crate) fn end(&mut self, at: Nanos) {
+        let last = at.0.saturating_sub(self.from.0) / self.width.0;
+        let last = usize::try_from(last).unwrap_or(usize::MAX);
+        if let Some(beyond) = last.checked_add(1)
+            && beyond < self.buckets.len()
+        {
+            for bucket in self.buckets.split_off(beyond) {
+                self.buckets[last].join(&bucket);
+            }
+        }
+    }
+
     pub(crate) fn pause(&mut self, at: Nanos, family: Family, duration: Nanos) {
         let is_full = matches!(family, Family::Full | Family::Degenerated);
         self.at(at).join(&Bucket {
@@ -118,6 +131,17 @@ impl Timeline {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn stretches_beyond_the_end_are_joined() {
+        let mut timeline = Timeline::new(Nanos(0));
+        for at in [0, 5, 400] {
+            timeline.pause(Nanos(at * FIRST_WIDTH), Family::Young, Nanos(1));
+        }
+        timeline.end(Nanos(5 * FIRST_WIDTH));
+        let pauses: Vec<u64> = timeline.buckets.iter().map(|it| it.pauses).collect();
+        assert_eq!(pauses, [1, 0, 0, 0, 0, 2]);
+    }
 
     proptest! {
         #[test]

@@ -38,7 +38,7 @@ impl Unified {
         let mut text = line.text;
         // The first message of each JVM.
         if text.starts_with(b"Using ") && line.may_be(b"gc") && collector_named(text).is_some() {
-            statistics.begins(line.stamp);
+            statistics.begins();
         }
         let at = statistics.at(line.stamp);
         // The generation of ZGC: lower case for minor collections.
@@ -61,7 +61,7 @@ impl Unified {
                 return collection_of_z(line, text, at, statistics);
             }
             Some(b'A') if text.starts_with(b"Allocation Stall (") => {
-                let Some(duration) = last_word(text).1.and_then(numbers::duration) else {
+                let Some((_, duration)) = numbers::duration_at_end(text) else {
                     return false;
                 };
                 statistics.stall(duration);
@@ -135,8 +135,11 @@ impl Unified {
         at: Option<Nanos>,
         statistics: &mut Statistics,
     ) -> bool {
-        let (start, last) = last_word(text);
-        let Some(duration) = last.and_then(numbers::duration) else {
+        let ended = numbers::duration_at_end(text);
+        let is_apart = || last_word(text).1.and_then(numbers::duration).is_none();
+        // Rows of Shenandoah's table of its pauses have a space before their unit too.
+        let ended = ended.filter(|_| line.gc.is_some() || !is_apart());
+        let Some((start, duration)) = ended else {
             // The beginning of a pause is a line of its own with `gc*`.
             let is_start = line.tags.is_empty() || line.has_tag(b"start");
             if is_start && line.gc.is_some() {
@@ -300,8 +303,7 @@ fn collection_of_z(
 
 /// Concurrent work: the ends of cycles, and what frees memory without a pause.
 fn concurrent(text: &[u8], at: Option<Nanos>, statistics: &mut Statistics) {
-    let (start, last) = last_word(text);
-    if let Some(duration) = last.and_then(numbers::duration) {
+    if let Some((start, duration)) = numbers::duration_at_end(text) {
         // That of CMS ends with its sweep.
         let is_sweep = start == b"Concurrent Sweep";
         if is_sweep {

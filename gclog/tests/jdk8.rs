@@ -253,3 +253,207 @@ fn a_rotated_log_names_its_files() {
     );
     assert_eq!(kinds(&log), [("Young", Family::Young, 1, 2.5)]);
 }
+
+#[test]
+fn histograms_within_full_collections_are_no_times_and_no_ends() {
+    let log = read(include_str!("data/jdk8-histograms.log"));
+    assert_eq!(
+        kinds(&log),
+        [
+            ("Full", Family::Full, 1, 3500.0),
+            ("Young", Family::Young, 2, 30.0),
+        ]
+    );
+    // The last pause ends at 69,308.02 s.
+    assert_eq!(log.duration.map(Nanos::seconds), Some(10.02));
+    assert_eq!(log.heap.peak_after_full, Some(150_000 << 10));
+    assert_eq!((log.lines.restarts, log.lines.misfits), (0, 0));
+    assert!((log.throughput.unwrap() - (1.0 - 3.53 / 10.02)).abs() < 1e-9);
+    assert!(has(&log, "full-collections"));
+}
+
+/// `row` is one of the table, after its first lines.
+fn with_histogram(before: &str, rows: usize, after: &str) -> Summary {
+    let row = |number: usize| {
+        format!(
+            "{number:4}: {:13} {:13}  [[Lcom.example.A$B{number};\n",
+            2, 64
+        )
+    };
+    let rows: String = (1..=rows).map(row).collect();
+    read(&format!(
+        "{before}[Class Histogram (before full gc): \n num     #instances         #bytes  class name\n\
+         ----------------------------------------------\n{rows}Total {:12} {:12}\n, 0.5000000 secs]{after}",
+        1, 2
+    ))
+}
+
+#[test]
+fn histograms_of_any_size_do_not_lose_the_pause_of_any_collector() {
+    for (before, after, collector) in [
+        (
+            "2.000: [Full GC (System.gc()) 2.001: ",
+            " 10M->4M(64M), 94.9000000 secs]\n   [Eden: 1.0M(1.0M)->0.0B(1.0M) Survivors: 0.0B->0.0B Heap: \
+             10.0M(64.0M)->4.0M(64.0M)], [Metaspace: 2K->2K(4K)]\n [Times: user=0.01 sys=0.00, real=94.90 secs]\n",
+            None,
+        ),
+        (
+            "2.000: [Full GC (Allocation Failure) 2.001: ",
+            "2.600: [CMS: 10K->4K(64K), 90.1 secs] 20K->4K(64K), [Metaspace: 2K->2K(4K)], 94.9000000 secs] [Times: \
+             user=0.01 sys=0.00, real=94.90 secs]\n",
+            Some(Collector::Cms),
+        ),
+        (
+            "2.000: [GC (Allocation Failure) 2.000: [ParNew (promotion failed): 10K->9K(20K), 0.1 secs]2.001: ",
+            "2.600: [CMS2.700: [CMS-concurrent-mark: 0.1/0.2 secs] [Times: user=0.01 sys=0.00, real=0.20 secs] \n \
+             (concurrent mode failure): 10K->4K(64K), 90.1 secs] 20K->4K(64K), [Metaspace: 2K->2K(4K)], 94.9000000 \
+             secs] [Times: user=0.01 sys=0.00, real=94.90 secs]\n",
+            Some(Collector::Cms),
+        ),
+    ] {
+        let log = with_histogram(before, 5000, after);
+        assert_eq!(kinds(&log), [("Full", Family::Full, 1, 94_900.0)]);
+        assert_eq!(log.collector, collector);
+        assert_eq!(log.duration.map(Nanos::seconds), Some(94.9));
+    }
+}
+
+/// Two threads have begun a line at once: both times come before the text of one.
+#[test]
+fn times_of_two_threads_in_one_line_are_no_restart() {
+    let log = read(include_str!("data/jdk8-two-threads.log"));
+    assert_eq!(kinds(&log), [("Young", Family::Young, 2, 100.0)]);
+    assert_eq!(log.duration.map(Nanos::seconds), Some(10.05));
+    assert_eq!((log.lines.restarts, log.lines.misfits), (0, 0));
+    assert_eq!(log.stops.count, 1);
+}
+
+#[test]
+fn a_wrong_time_is_passed_over_and_said() {
+    let pause =
+        |at: &str| format!("{at}: [GC (Allocation Failure) 34M->10M(124M), 0.0100000 secs]\n");
+    let log = read(
+        &["720.0", "7.300", "725.0", "27722.0", "726.0", "730.0"]
+            .map(pause)
+            .concat(),
+    );
+    assert_eq!(
+        (log.pauses.count, log.lines.restarts, log.lines.misfits),
+        (6, 0, 2)
+    );
+    assert_eq!(log.duration.map(Nanos::seconds), Some(10.01));
+    let timeline = log.timeline.as_ref().unwrap();
+    let pauses: u64 = timeline.buckets.iter().map(|it| it.pauses).sum();
+    assert_eq!(pauses, 6);
+    assert!((timeline.buckets.len() as u64 - 1) * timeline.width.0 <= 10_010_000_000);
+    assert!(has(&log, "times-do-not-fit") && !has(&log, "time-goes-back"));
+}
+
+#[test]
+fn figures_that_cannot_be_are_said() {
+    let pause =
+        |at: &str| format!("{at}: [GC (Allocation Failure) 34M->10M(124M), 5.0000000 secs]\n");
+    let log = read(&["1.0", "6.0", "6.1", "6.2"].map(pause).concat());
+    // 20 s of pauses in 10.2 s.
+    assert!(has(&log, "more-pause-than-time"), "{:?}", log.findings);
+    assert_eq!(log.throughput, None);
+    let log = read(&["1.0", "7.0", "90000.0"].map(pause).concat());
+    assert!(has(&log, "long-gap"), "{:?}", log.findings);
+    // The date is set back while the JVM runs.
+    let log = read(
+        &[
+            ("10:00:01", "1.0"),
+            ("10:00:09", "9.0"),
+            ("09:00:20", "20.0"),
+            ("09:00:30", "30.0"),
+        ]
+        .map(|(time, at)| pause(&format!("2020-01-01T{time}.000+0000: {at}")))
+        .concat(),
+    );
+    assert!(has(&log, "date-jumps"), "{:?}", log.findings);
+    assert_eq!(log.duration.map(Nanos::seconds), Some(34.0));
+    assert_eq!(log.lines.restarts, 0);
+}
+
+/// `-XX:-PrintGCCause`, and JDK 6 and 7.
+#[test]
+fn marks_of_cms_need_no_causes() {
+    let log = read(
+        "1.0: [GC [1 CMS-initial-mark: 91K(106K)] 164K(207K), 0.0180000 secs] [Times: user=0.02 sys=0.00, real=0.02 \
+         secs] \n\
+         1.1: [CMS-concurrent-mark-start]\n\
+         2.0: [GC[YG occupancy: 10451 K (47936 K)]2.0: [GC 2.0: [ParNew: 10451K->10451K(47936K), 0.0001 secs] \
+         111291K->111291K(154432K), 0.0002 secs] [Times: user=0.00 sys=0.00, real=0.00 secs]\n\
+         2.1: [Rescan (parallel) , 0.0002 secs]2.1: [weak refs processing, 0.0000 secs] [1 CMS-remark: 99K(106K)] \
+         109K(207K), 0.0020000 secs] [Times: user=0.02 sys=0.00, real=0.02 secs] \n\
+         2.2: [GC 2.2: [ParNew: 20K->1K(40K), 0.0100000 secs] 119K->100K(207K), 0.0110000 secs] [Times: user=0.02 \
+         sys=0.00, real=0.01 secs] \n\
+         3.0: [CMS-concurrent-sweep: 0.027/0.027 secs] [Times: user=0.02 sys=0.00, real=0.02 secs] \n",
+    );
+    assert_eq!(
+        kinds(&log),
+        [
+            ("Initial Mark", Family::Phase, 1, 18.0),
+            ("Young", Family::Young, 1, 11.0),
+            ("Remark", Family::Phase, 1, 2.0),
+        ]
+    );
+    assert_eq!(log.collector, Some(Collector::Cms));
+    // Without details they have no name.
+    let log = read(
+        "1.0: [GC 13606K(25088K), 0.0008000 secs]\n1.5: [GC 20M->10M(40M), 0.0100000 secs]\n\
+         2.0: [GC (CMS Final Remark)  13606K(25088K), 0.0002000 secs]\n",
+    );
+    assert_eq!(
+        kinds(&log),
+        [
+            ("Young", Family::Young, 1, 10.0),
+            ("Mark", Family::Phase, 1, 0.8),
+            ("Remark", Family::Phase, 1, 0.2),
+        ]
+    );
+}
+
+/// -XX:+PrintAdaptiveSizePolicy, +PrintTenuringDistribution and +PrintReferenceGC.
+#[test]
+fn details_within_collections_do_not_hide_their_figures() {
+    let log = read(
+        "1.0: [GC (Allocation Failure) 1.0: [ParNew1.1: [SoftReference, 0 refs, 0.0000100 secs]1.1: [JNI Weak \
+         Reference, 0.0000050 secs]\nDesired survivor size 100 bytes, new threshold 1 (max 6)\n\
+         - age   1:    3150832 bytes,    3150832 total\n: 100K->10K(200K), 0.0100000 secs] 300K->250K(800K), 0.0110000 \
+         secs] [Times: user=0.02 sys=0.00, real=0.01 secs] \n\
+         GC locker: Trying a full collection because scavenge failed\n\
+         2.0: [GC (Allocation Failure) AdaptiveSizeStart: 2.000 collection: 2 \n\
+         PSAdaptiveSizePolicy::compute_eden_space_size limits: desired_eden_size: 1\n\
+         AdaptiveSizeStop: collection: 2 \n[PSYoungGen: 100K->10K(200K)] 340K->260K(800K), 0.0200000 secs] [Times: \
+         user=0.02 sys=0.00, real=0.02 secs] \n",
+    );
+    assert_eq!(kinds(&log), [("Young", Family::Young, 2, 31.0)]);
+    // 200 to 240, and 240 to 250.
+    assert_eq!(log.promotion.unwrap().bytes, 50 << 10);
+    let log = read(
+        "3.000: [GC pause (G1 Evacuation Pause) (mixed) 3.000: [G1Ergonomics (CSet Construction) start choosing CSet, \
+         _pending_cards: 0, predicted base time: 10.00 ms]\n 3.000: [G1Ergonomics (CSet Construction) finish adding \
+         old regions to CSet, reason: old CSet region num (max)]\n (to-space exhausted), 0.0300000 secs]\n   [Eden: \
+         1.0M(1.0M)->0.0B(1.0M) Survivors: 0.0B->0.0B Heap: 10.0M(64.0M)->4.0M(64.0M)]\n [Times: user=0.01 sys=0.00, \
+         real=0.03 secs]\n 3.100: [G1Ergonomics (Concurrent Cycles) do not request concurrent cycle initiation]\n",
+    );
+    assert_eq!(kinds(&log), [("Mixed", Family::Young, 1, 30.0)]);
+    assert_eq!(log.counts.evacuation_failures, 1);
+    assert_eq!(log.causes[0].name, "G1 Evacuation Pause");
+}
+
+/// Without times in lines there is no clock that could tell it.
+#[test]
+fn a_jvm_that_begins_says_so_in_its_first_lines() {
+    let run = "OpenJDK 64-Bit Server VM (25.392-b08) for linux-amd64 JRE (1.8.0_392-b08), built on Oct 18 2023\n\
+               CommandLine flags: -XX:+UseParallelGC \n\
+               0.5: [GC (Allocation Failure) 34M->10M(124M), 0.0100000 secs]\n\
+               3.5: [GC (Allocation Failure) 34M->10M(124M), 0.0100000 secs]\n";
+    let log = read(&[run, run].concat());
+    assert_eq!((log.lines.restarts, log.pauses.count), (1, 4));
+    assert_eq!(log.duration.map(Nanos::seconds), Some(6.02));
+    // The files of a rotated log begin with them, too.
+    let next = run.replace("0.5: ", "5.0: ").replace("3.5: ", "9.0: ");
+    assert_eq!(read(&[run, &next].concat()).lines.restarts, 0);
+}

@@ -319,3 +319,30 @@ fn a_cycle_of_cms_ends_with_its_sweep() {
     assert_eq!(summary.cycles[0].name, "Concurrent Sweep");
     assert_eq!(summary.collector, Some(hprof_gclog::Collector::Cms));
 }
+
+/// As a tool wrote them that put each number apart from its unit.
+#[test]
+fn a_space_may_come_before_the_unit() {
+    let log = read(
+        "[1.000s][info][gc] Using G1\n\
+         [2.000s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 24M->4M(256M) 6.363 ms\n\
+         [9.000s][info][gc] GC(1) Pause Young (Normal) (G1 Evacuation Pause) 30M->5M(256M) 7.5ms\n\
+         [9.500s][info][gc] GC(2) Concurrent Mark Cycle 12.25 ms\n",
+    );
+    assert_eq!(log.lines.not_understood, 0, "{:?}", log.lines);
+    assert_eq!((log.pauses.count, log.pauses.sum), (2, Nanos(13_863_000)));
+    assert_eq!(log.cycles[0].spread.sum, Nanos(12_250_000));
+    assert_eq!(log.heap.peak_used, Some(30 << 20));
+}
+
+#[test]
+fn lines_of_another_jvm_between_those_of_one_are_no_restarts() {
+    let line = |at: u32| format!("[{at}.0s][info][gc] GC({at}) Pause Remark 3M->3M(9M) 1.000ms\n");
+    let log: String = (100..120)
+        .flat_map(|at| [line(at), line(at - 50)])
+        .collect();
+    let log = read(&log);
+    assert_eq!((log.lines.restarts, log.lines.misfits), (0, 20));
+    assert_eq!(log.duration, Some(Nanos(19_000_000_000)));
+    assert!(advice(&log, "times-do-not-fit").contains("JVMs"));
+}

@@ -19,7 +19,7 @@ pub(super) fn read(inner: &[u8], at: Option<Nanos>, statistics: &mut Statistics)
     let is_full = inner.starts_with(b"Full GC");
     let rest = inner.strip_prefix(b"Full GC").unwrap_or(&inner[2..]);
     let (cause, _) = numbers::parenthesized(rest.trim_ascii_start()).unwrap_or_default();
-    let old = ["Tenured: ", "ParOldGen: ", "PSOldGen: ", "CMS: "].map(|label| after(inner, label));
+    let old = ["Tenured", "ParOldGen", "PSOldGen", "CMS"].map(|label| generation(inner, label));
     let heap = heap_of(&top);
     let has_mode_failure = find(inner, b"concurrent mode failure").is_some();
     if has_mode_failure {
@@ -34,14 +34,18 @@ pub(super) fn read(inner: &[u8], at: Option<Nanos>, statistics: &mut Statistics)
     let (name, family): (&[u8], _) = match cause {
         b"CMS Initial Mark" => (b"Initial Mark", Family::Phase),
         b"CMS Final Remark" => (b"Remark", Family::Phase),
+        _ if find(inner, b"CMS-initial-mark").is_some() => (b"Initial Mark", Family::Phase),
+        _ if find(inner, b"CMS-remark").is_some() => (b"Remark", Family::Phase),
+        // Those of CMS without causes and details: `GC 13606K(25088K), 0.0008 secs`.
+        _ if !is_full && is_occupancy(rest) => (b"Mark", Family::Phase),
         _ if rest.starts_with(b" remark") => (b"Remark", Family::Phase),
         _ if rest.starts_with(b" cleanup") => (b"Cleanup", Family::Phase),
         // A young collection of Serial and CMS that became one of the whole heap.
         _ if is_full || collects_old => (b"Full", Family::Full),
         _ => (b"Young", Family::Young),
     };
-    let young = ["DefNew: ", "PSYoungGen: ", "ParNew: "];
-    let young = young.iter().find_map(|label| after(inner, label));
+    let young = ["DefNew", "PSYoungGen", "ParNew"];
+    let young = young.iter().find_map(|label| generation(inner, label));
     if let (Some(heap), Some(young), Family::Young) = (heap, young, family) {
         statistics.old_change(
             heap.before.saturating_sub(young.before),
@@ -64,6 +68,64 @@ pub(super) fn read(inner: &[u8], at: Option<Nanos>, statistics: &mut Statistics)
     true
 }
 
+/// The change of a generation, `[ParNew: 17024K->1024K(19136K), 0.0100000 secs]`. Details may be within its brackets,
+/// also in brackets of their own.
+fn generation(inner: &[u8], label: &str) -> Option<HeapChange> {
+    let mut from = 0;
+    while let Some(found) = find(&inner[from..], label.as_bytes()) {
+        let at = from + found;
+        let (before, text) = (&inner[..at], &inner[at..]);
+        from = at + label.len();
+        // Not `CMS-concurrent-sweep`, nor `CMS Perm`.
+        let is_other = match &text[label.len()..] {
+            [b' ', b'(', ..] => false,
+            [b'-' | b' ', ..] => true,
+            _ => false,
+        };
+        if before.ends_with(b"[") && !is_other {
+            return heap_of(&top_level(within(text)));
+        }
+    }
+    None
+}
+
+/// The text up to the bracket that closes the one before it.
+fn within(text: &[u8]) -> &[u8] {
+    let mut depth = 1usize;
+    for at in memchr::memchr2_iter(b'[', b']', text) {
+        match text[at] {
+            b'[' => depth += 1,
+            _ => depth -= 1,
+        }
+        if depth == 0 {
+            return &text[..at];
+        }
+    }
+    text
+}
+
+/// True for the bytes in use of a heap without a change: ` 13606K(25088K), 0.0008 secs`.
+fn is_occupancy(text: &[u8]) -> bool {
+    let size = numbers::size(text.trim_ascii_start());
+    let capacity = size.and_then(|(_, rest)| numbers::parenthesized(rest));
+    capacity.is_some_and(|(inner, _)| numbers::size(inner).is_some())
+}
+
+/// True if the collection of the young generation that begins with this text is a part of CMS's remark, which has begun
+/// with `record` (-XX:+CMSScavengeBeforeRemark).
+pub(super) fn is_scavenge_of_remark(text: &[u8], record: &[u8]) -> bool {
+    const CAUSE: &[u8] = b"(CMS Final Remark)";
+    let cause = |text: &[u8]| -> bool {
+        let rest = text.strip_prefix(b"[GC").unwrap_or(text);
+        let rest = rest.trim_ascii_start();
+        // Without causes it has none.
+        rest.starts_with(CAUSE) || !rest.starts_with(b"(")
+    };
+    let is_remark =
+        find(record, b"[YG occupancy: ").is_some() && find(record, b"CMS-remark").is_none();
+    is_remark && cause(record) && cause(text) && text.starts_with(b"[GC")
+}
+
 /// A change of sizes after a label.
 fn after(text: &[u8], label: &str) -> Option<HeapChange> {
     let at = find(text, label.as_bytes())?;
@@ -71,7 +133,7 @@ fn after(text: &[u8], label: &str) -> Option<HeapChange> {
 }
 
 /// The text that is in no inner bracket.
-fn top_level(inner: &[u8]) -> Vec<u8> {
+pub(super) fn top_level(inner: &[u8]) -> Vec<u8> {
     let mut depth = 0usize;
     let mut top = Vec::new();
     for &byte in inner {

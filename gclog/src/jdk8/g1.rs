@@ -9,7 +9,7 @@
 
 use memchr::memmem::find;
 
-use super::collection::{heap_of, seconds_at_end};
+use super::collection::{heap_of, seconds_at_end, top_level};
 use crate::event::{Collector, Family, HeapChange, Kind, Nanos, Pause};
 use crate::numbers;
 use crate::statistics::Statistics;
@@ -32,6 +32,8 @@ impl Held {
     pub fn read(inner: &[u8], at: Option<Nanos>, statistics: &mut Statistics) -> Option<Self> {
         statistics.collector.get_or_insert(Collector::G1);
         let duration = seconds_at_end(inner)?;
+        // Decisions are in brackets of their own (-XX:+PrintAdaptiveSizePolicy).
+        let top = top_level(inner);
         let mut held = Self {
             at: statistics.end(at, duration),
             duration,
@@ -39,16 +41,21 @@ impl Held {
             detail: b"",
             cause: Vec::new(),
             has_failed: false,
-            heap: heap_of(inner),
+            heap: heap_of(&top),
         };
-        let mut rest = inner.strip_prefix(b"GC pause").unwrap_or(inner);
-        while let Some((group, after)) = numbers::parenthesized(rest.trim_ascii_start()) {
+        let mut rest = &top[..];
+        while let Some(open) = memchr::memchr(b'(', rest)
+            && let Some((group, after)) = numbers::parenthesized(&rest[open..])
+        {
             match group {
                 b"young" => {}
                 b"mixed" => held.name = b"Mixed",
                 b"initial-mark" => held.detail = b"initial-mark",
                 b"to-space exhausted" | b"to-space overflow" => held.has_failed = true,
-                cause => held.cause = cause.to_vec(),
+                // `24M->4M(256M)`.
+                size if numbers::size(size).is_some() => {}
+                cause if held.cause.is_empty() => held.cause = cause.to_vec(),
+                _ => {}
             }
             rest = after;
         }

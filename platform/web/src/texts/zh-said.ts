@@ -155,6 +155,13 @@ export const WHOLE: Record<string, string> = {
     "令 -Xms 等于 -Xmx 并使用 -XX:+AlwaysPreTouch 以预先备好内存，并检查透明大页和交换空间。",
   "See who allocates: `hprof-rs record PID --alloc`.": "查看谁在分配：`hprof-rs record PID --alloc`。",
   "Give each JVM a log of its own with %p in its name, such as -Xlog:gc*:file=gc-%p.log.": "在文件名中使用 %p，让每个 JVM 有自己的日志，例如 -Xlog:gc*:file=gc-%p.log。",
+  "These times were passed over; the pauses of such lines count. Lines of several threads or JVMs that were written into each other look like that.":
+    "这些时间已被忽略，而这些行中的暂停仍计算在内。多个线程或 JVM 的行互相写入时会出现这种情况。",
+  "Figures use the time since its start. The clock of the machine was set, or the machine slept.": "各项数值使用自启动以来的时间。机器的时钟被调整过，或机器曾休眠。",
+  "Throughput and rates count that time. The program was idle or the machine slept, or lines are missing.":
+    "吞吐量和速率包含这段时间。程序曾空闲、机器曾休眠，或缺少日志行。",
+  "Their share of the time is left out. Times are damaged, or several JVMs have written to the log: give each a log of its own with %p in its name.":
+    "未给出其所占时间的比例。时间已损坏，或多个 JVM 写入了同一日志：请在文件名中使用 %p，让每个 JVM 有自己的日志。",
   "Log with -Xlog:gc*,safepoint:file=gc.log (JDK 9 and later) or -XX:+PrintGCDetails -Xloggc:gc.log (JDK 8).":
     "请以 -Xlog:gc*,safepoint:file=gc.log（JDK 9 及以后）或 -XX:+PrintGCDetails -Xloggc:gc.log（JDK 8）记录日志。",
 };
@@ -202,6 +209,10 @@ export const PATTERNS: Said[] = [
   [/^Collections spent ([\d.]+ m?s) in the kernel and ([\d.]+ m?s) in the collector(\.?)$/, (_, kernel, own, end) => `回收在内核中用时 ${kernel}，在回收器中用时 ${own}${stop(end)}`],
   [/^The program allocates (\S+) a second(\.?)$/, (_, much, end) => `程序每秒分配 ${much}${stop(end)}`],
   [/^The time goes back (\d+) times? in the log(\.?)$/, (_, n, end) => `日志中的时间倒退了 ${n} 次${stop(end)}`],
+  [/^(\d+) lines? (?:has|have) a time that does not fit those around(\.?)$/, (_, n, end) => `${n} 行的时间与前后的行不符${stop(end)}`],
+  [/^The date jumps (\d+) times? while the JVM runs(\.?)$/, (_, n, end) => `JVM 运行期间日期跳变了 ${n} 次${stop(end)}`],
+  [/^The log has no line for ([\d.]+ m?s) of ([\d.]+ m?s)(\.?)$/, (_, gap, all, end) => `在 ${all} 中有 ${gap} 没有任何日志行${stop(end)}`],
+  [/^(Pauses|Stops) take ([\d.]+ m?s) in total, and the log covers ([\d.]+ m?s)(\.?)$/, (_, what, sum, all, end) => `${what === "Pauses" ? "暂停" : "停顿"}共计 ${sum}，而日志只涵盖 ${all}${stop(end)}`],
   [/^The log shows no pause(\.?)$/, (_, end) => `日志中没有暂停${stop(end)}`],
   // Roots.
   [/^running thread (".*")$/s, (_, name) => `运行中的线程 ${name}`],
