@@ -117,6 +117,10 @@ fn about(log: &Log) -> Vec<(String, String)> {
     }
     if let Some(duration) = summary.duration {
         let share = match summary.throughput {
+            // There were pauses, though they do not show in two digits.
+            Some(share) if share >= ALL_BUT_PAUSES && summary.pauses.count > 0 => {
+                "; over 99.99% of it without a pause".to_owned()
+            }
             Some(share) => format!("; {:.2}% of it without a pause", 100.0 * share),
             None if duration.0 > 0 => "; the time in pauses is not known".to_owned(),
             None => String::new(),
@@ -297,6 +301,9 @@ fn worst(summary: &Summary, style: Style) -> String {
         columns(style, head, &rows)
     )
 }
+
+/// A share of the time that is all of it in two digits.
+const ALL_BUT_PAUSES: f64 = 0.999_95;
 
 /// The longest stops, if they show more than the longest pauses.
 fn worst_stops(summary: &Summary, style: Style) -> String {

@@ -25,6 +25,8 @@ data.logs.forEach((log, index) => {
   const titled = title => data.logs.length > 1 ? title + ": " + log.file : title;
   const facts = [log.collector, log.jvm, log.cpus ? log.cpus + " CPUs" : null, log.heap.max ? "heap up to " + bytes(log.heap.max) : null, log.heap.region ? "regions of " + bytes(log.heap.region) : null].filter(it => it);
   // Such a log has stops or cycles, but not their pauses.
+  // There were pauses, though they do not show in two digits.
+  const withoutPause = log => log.pauses.count > 0 && log.throughput >= 0.99995 ? "> 99.99%" : percent(log.throughput);
   const hasNoPauses = log.pauses.count === 0 && log.throughput === null;
   const ofPauses = (figure, show) => hasNoPauses ? none : show(figure);
   section(part("summary"), titled("Summary"),
@@ -32,7 +34,7 @@ data.logs.forEach((log, index) => {
     log.notes.map(note => make("p", {class: "note"}, note)),
     cards([
       [ofPauses(log.pauses.count, count), "pauses"], [ofPauses(log.pauses.sum_ms, millis), "in total"], [ofPauses(log.pauses.max_ms, millis), "longest pause"],
-      [ofPauses(log.pauses.p99_ms, millis), "99 in 100 pauses at most"], [percent(log.throughput), "of the time without a pause"],
+      [ofPauses(log.pauses.p99_ms, millis), "99 in 100 pauses at most"], [withoutPause(log), "of the time without a pause"],
       [log.duration_ms === null ? none : clock(log.duration_ms), log.recording ? "covered by the recording" : "covered by the log"], [count(log.counts.full), "full collections"],
       [rate(log.allocation), "allocation"], [rate(log.promotion), "promotion"], [bytes(log.heap.peak_after), "most after a collection"],
     ]));

@@ -244,6 +244,9 @@ function Spreads({ rows }: { rows: (Named | (Pick<Named, "name" | "count"> & { [
 }
 
 /** A cycle that took no time does not exist: the log has no times of it. */
+/** The share of the time without a pause; not all of it where there were pauses. */
+const withoutPause = (share: number, pauses: number) => pauses > 0 && share >= 0.9995 ? ">" + percent(99.9) : percent(100 * share);
+
 const isTimed = (cycle: Spread) => cycle.max_ms > 0;
 
 function Collections({ found }: { found: GcReport }) {
@@ -265,7 +268,7 @@ function Collections({ found }: { found: GcReport }) {
           [t.pauses, ofPauses(count(log.pauses.count))],
           [t.sum, ofPauses(millis(log.pauses.sum_ms))],
           [t.longest, ofPauses(millis(log.pauses.max_ms))],
-          [t.throughput, log.throughput === null ? "–" : percent(100 * log.throughput)],
+          [t.throughput, log.throughput === null ? "–" : withoutPause(log.throughput, log.pauses.count)],
           [t.full, count(log.counts.full)],
           [t.allocation, rate === null || rate === undefined ? "–" : `${bytes(rate)}/s`],
           [t.afterwards, log.heap.peak_after === null ? "–" : bytes(log.heap.peak_after)],
