@@ -314,11 +314,99 @@ fn rotated_and_compressed_files_are_one_log() {
     fs::write(&rotated, &log[middle..]).expect("a file");
     let (mut one, mut other) = (self::log(&scene, &whole), self::log(&scene, &rotated));
     assert_eq!(other["files"], 2);
-    for name in ["file", "files"] {
+    assert_eq!(
+        other["notes"][0],
+        "These files were read as one log: gc.log.0, gc.log."
+    );
+    for name in ["file", "files", "parts", "notes"] {
         one[name] = Value::Null;
         other[name] = Value::Null;
     }
     assert_eq!(one, other);
+}
+
+/// JDK 8 writes `gc.log.0` and on, and no `gc.log`; people give one of them, all, the folder, or an archive.
+#[test]
+fn files_of_a_rotated_log_are_one_however_they_are_given() {
+    let scene = Scene::new();
+    let text = fs::read_to_string(sample("jdk8-histograms.log")).expect("a sample");
+    let second = text.find("2021-10-07T10:05:34").expect("a line");
+    let third = text.rfind("2021-10-07T10:05:40").expect("a line");
+    fs::create_dir(scene.path("logs")).expect("a folder");
+    let head = "OpenJDK 64-Bit Server VM (25.392-b08) for linux-amd64 JRE (1.8.0_392-b08), built on Oct 18 2023\n";
+    for (name, part) in [
+        ("gc.log.1", &text[..second]),
+        ("gc.log.2", &text[second..third]),
+        ("gc.log.0.current", &text[third..]),
+    ] {
+        let path = scene.path("logs").join(name);
+        fs::write(path, format!("{head}{part}")).expect("a file");
+    }
+    fs::write(scene.path("logs").join("README"), "hello\n").expect("a file");
+    let tar = Command::new("tar")
+        .args(["czf", "logs.tar.gz", "logs"])
+        .current_dir(scene.path("."))
+        .status()
+        .expect("tar");
+    assert!(tar.success());
+    let all = ["logs/gc.log.0.current", "logs/gc.log.1", "logs/gc.log.2"];
+    let read = |arguments: &[&str]| {
+        let arguments = [&["gc", "--json"], arguments].concat();
+        let output = run(&mut scene.hprof_rs(&arguments), "");
+        assert!(output.status.success(), "{}", stderr(&output));
+        let json: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+        (json["logs"][0].clone(), stderr(&output))
+    };
+    for given in [
+        &all[..],
+        &["logs/gc.log.2"],
+        &["logs/gc.log"],
+        &["logs"],
+        &["logs.tar.gz"],
+    ] {
+        let (log, said) = read(given);
+        assert_eq!(log["pauses"]["count"], 3, "{given:?}");
+        assert_eq!(log["duration_ms"], 10_020.0, "{given:?}");
+        assert_eq!((&log["files"], &log["lines"]["restarts"]), (&3.into(), &0.into()));
+        let names = log["parts"].as_array().expect("parts").iter();
+        let names = names.map(|name| name.as_str().expect("a name").trim_start_matches("logs/"));
+        let names: Vec<&str> = names.collect();
+        assert_eq!(names, ["gc.log.1", "gc.log.2", "gc.log.0.current"], "{given:?}");
+        assert!(said.contains("These files were read as one log: "), "{said}");
+    }
+    let (alone, said) = read(&["--alone", "logs/gc.log.2"]);
+    assert_eq!((&alone["files"], &alone["pauses"]["count"]), (&1.into(), &1.into()));
+    assert!(!said.contains("as one log"), "{said}");
+    // Files of several logs are none.
+    fs::copy(scene.path(all[1]), scene.path("logs").join("b.log")).expect("a copy");
+    for (given, words) in [
+        (&["logs"][..], "give one of b.log, gc.log"),
+        (&[all[0], all[1], "logs/b.log"], "files of several logs"),
+    ] {
+        let output = run(&mut scene.hprof_rs(&[&["gc"], given].concat()), "");
+        assert!(!output.status.success());
+        assert!(stderr(&output).contains(words), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn figures_in_doubt_are_said_in_text_json_and_page() {
+    let scene = Scene::new();
+    let line = |at: &str| format!("{at}: [GC (Allocation Failure) 34M->10M(124M), 0.0100000 secs]\n");
+    let log: String = ["720.0", "7.300", "725.0", "27722.0", "726.0", "100000.0"].map(line).concat();
+    fs::write(scene.path("gc.log"), log).expect("a file");
+    let json = self::log(&scene, &scene.path("gc.log"));
+    let findings = json["findings"].as_array().expect("findings");
+    let ids: Vec<&str> = findings.iter().map(|it| it["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["times-do-not-fit", "long-gap"]);
+    let output = run(&mut scene.hprof_rs(&["gc", "gc.log", "-o", "gc.html"]), "");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let page = fs::read_to_string(scene.path("gc.html")).expect("a page");
+    let text = stdout(&run(&mut scene.hprof_rs(&["gc", "gc.log"]), ""));
+    for shown in [&page, &text] {
+        assert!(shown.contains("2 lines have a time that does not fit those around"), "{text}");
+    }
+    assert!(text.contains("over 99.99% of it without a pause"), "{text}");
 }
 
 #[test]

@@ -120,6 +120,41 @@ fn several_dumps_of_a_jvm_show_who_is_busy() {
 }
 
 #[test]
+fn dumps_of_other_tools_are_read_and_those_without_threads_refused() {
+    let scene = Scene::new();
+    let sample = |name: &str| {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../thread-dumps/tests/data/");
+        format!("{folder}{name}")
+    };
+    for (name, form, threads) in [
+        ("jmx.txt", "jmx", 3),
+        ("actuator.json", "beans", 10),
+        ("agent.txt", "agent", 10),
+        ("thread-info.txt", "thread_info", 11),
+        ("javacore.txt", "javacore", 8),
+    ] {
+        let file = sample(name);
+        let report = report(&scene, &[&file]);
+        let last = &report["dumps"][0];
+        assert_eq!((&last["source"], &last["threads"]), (&form.into(), &threads.into()));
+        assert_eq!(report["deadlocks"].as_array().expect("deadlocks").len(), 1, "{name}");
+        // Other commands name the one that reads it.
+        let output = run(&mut scene.hprof_rs(&["summary", &file]), "");
+        let said = stderr(&output);
+        assert!(said.contains("hprof-rs stacks FILE"), "{name}: {said}");
+    }
+    let head = "2026-11-23 02:50:00\nFull thread dump OpenJDK 64-Bit Server VM (17 mixed mode):\n\n\"a\" unknown\n";
+    fs::write(scene.path("none.txt"), head).expect("a file");
+    for arguments in [&["stacks", "none.txt"][..], &["stacks", "--json", "none.txt"]] {
+        let output = run(&mut scene.hprof_rs(arguments), "");
+        assert_eq!(output.status.code(), Some(1));
+        let said = stderr(&output);
+        assert!(said.contains("no thread is in it") && said.contains("VisualVM"), "{said}");
+        assert!(stdout(&output).is_empty());
+    }
+}
+
+#[test]
 fn what_is_no_jvm_or_no_dump_is_refused() {
     let scene = Scene::new();
     fs::write(scene.path("other.txt"), "no dump\n").expect("a file");

@@ -3,6 +3,7 @@
 mod blocks;
 mod compression;
 mod koom;
+mod members;
 mod pipe;
 mod unpacked;
 mod zstd;
@@ -17,6 +18,7 @@ use thiserror::Error;
 
 pub use compression::Compression;
 pub use koom::LeftOut;
+pub use members::{Each, members};
 
 use koom::Restored;
 use unpacked::Unpacked;

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use clap::Args;
 use hprof_gclog::compare;
 use serde_json::json;
 
 use super::convert::write_whole;
-use crate::gc::{self, Log, text};
+use crate::gc::{self, Log, rotated, text};
 use crate::memory::MemoryArgument;
 use crate::render::foreign;
 use crate::render::screen::{Style, print, print_json};
@@ -20,18 +20,15 @@ use crate::written;
 ///
 /// Reads unified logging (JDK 9 and later, -Xlog:gc or -Xlog:gc*) with all decorations, for Serial, Parallel,
 /// CMS, G1, ZGC and Shenandoah, the logs of JDK 8 (-XX:+PrintGC, -XX:+PrintGCDetails), and recordings of
-/// Flight Recorder (JFR). Rotated files beside FILE (FILE.0, FILE.1, ...) are read with it. Sizes are those
-/// of JVM options: 1K is 1024 bytes.
+/// Flight Recorder (JFR). Rotated files (gc.log.0, gc.log.1, ..., gc.log.2.current) are read as one log, from any of
+/// them, from the name gc.log, or from their folder. Sizes are those of JVM options: 1K is 1024 bytes.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Gc {
-    /// The log or recording, plain or compressed with gzip, zip, zstd, xz or bzip2; `-` for standard input.
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
-
-    /// A second log or recording, to compare with the first.
-    #[arg(value_name = "AFTER")]
-    after: Option<PathBuf>,
+    /// The log or recording, plain or compressed with gzip, zip, zstd, xz or bzip2, or its folder; `-` for standard
+    /// input. A second one is compared with the first. The files of a rotated log are one, however many are given.
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
 
     /// Read FILE alone, not the rotated files beside it.
     #[arg(long)]
@@ -55,6 +52,7 @@ Examples:
   hprof-rs gc gc.log -o gc.html              a page with a timeline
   hprof-rs gc --json gc.log | jq .logs[0].pauses
   hprof-rs gc monday.log friday.log          what has changed
+  hprof-rs gc gc.log.0 gc.log.1.current      the files of a rotated log, as one
   hprof-rs gc recording.jfr                  the collections that Flight Recorder has recorded
 A log with all that this command reads:
   java -Xlog:gc*,safepoint:file=gc.log:time,uptime,level,tags ...
@@ -63,10 +61,7 @@ docs/gc.md explains the figures and findings.";
 impl Gc {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let form = sheet::form(self.output.as_deref(), self.json)?;
-        let mut logs = vec![gc::read(&self.file, self.alone, self.memory)?];
-        if let Some(after) = &self.after {
-            logs.push(gc::read(after, self.alone, self.memory)?);
-        }
+        let logs = self.read()?;
         let measures = match &logs[..] {
             [before, after] => Some(compare(&before.summary, &after.summary)),
             _ => None,
@@ -97,6 +92,24 @@ impl Gc {
             .with_context(|| format!("cannot write {}", output.display()))?;
         written::say(&output, next);
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// One log, or two to compare.
+    fn read(&self) -> anyhow::Result<Vec<Log>> {
+        if let [first, _, ..] = &self.files[..]
+            && !self.alone
+            && rotated::are_one_log(&self.files)
+        {
+            let files = rotated::in_order(self.files.clone());
+            return Ok(vec![gc::together(first, &files, self.memory)?]);
+        }
+        ensure!(
+            self.files.len() <= 2,
+            "these are files of several logs: give one log, or two to compare"
+        );
+        let logs = self.files.iter();
+        logs.map(|file| gc::read(file, self.alone, self.memory))
+            .collect()
     }
 }
 

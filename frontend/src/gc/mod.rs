@@ -1,11 +1,12 @@
 //! Garbage collection logs from files: rotated ones together, compressed ones unpacked; collections of recordings.
 
+mod archive;
 pub mod rotated;
 pub mod text;
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use hprof_analysis::input::Input;
@@ -29,6 +30,8 @@ pub struct Log {
     pub file: String,
     /// How many files it has.
     pub files: usize,
+    /// Their names in the order in which they were read, if there are several.
+    pub parts: Vec<String>,
     /// Limits of the figures, as sentences.
     pub notes: Vec<String>,
     /// Its figures.
@@ -38,11 +41,28 @@ pub struct Log {
     pub figures: Vec<Figure>,
 }
 
-/// Reads a log, with the rotated files beside it unless it is `alone`, or a recording, and reports damage.
+/// Reads a log, with the rotated files beside it unless it is `alone`, or a recording, and reports damage. A folder
+/// stands for the only log in it.
 ///
 /// # Errors
 /// If a file cannot be opened or read, or has no collections.
 pub fn read(path: &Path, alone: bool, memory: MemoryArgument) -> anyhow::Result<Log> {
+    if path.is_dir() {
+        return together(path, &rotated::in_folder(path)?, memory);
+    }
+    if path != Path::new("-")
+        && let Some(archived) = archive::read(path)?
+    {
+        memory.watch(&path.display().to_string());
+        return Ok(told(whole(path, archived.parts, archived.reader, false)?));
+    }
+    let files = match alone || path == Path::new("-") {
+        true => vec![path.to_owned()],
+        false => rotated::files(path),
+    };
+    if !files.iter().any(|file| file == path) {
+        return together(path, &files, memory);
+    }
     let input = Input::open(path)?;
     memory.watch(&input.name);
     let log = match recordings::open(input)? {
@@ -50,12 +70,24 @@ pub fn read(path: &Path, alone: bool, memory: MemoryArgument) -> anyhow::Result<
             input,
             is_cut_short,
         } => recorded(path, &input, is_cut_short)?,
-        Opened::Other(input) => logged(path, input, alone, memory)?,
+        Opened::Other(input) => logged(path, Some(input), &files, memory)?,
     };
+    Ok(told(log))
+}
+
+/// Reads the files of one log, and reports damage.
+///
+/// # Errors
+/// As [`read`].
+pub fn together(path: &Path, files: &[PathBuf], memory: MemoryArgument) -> anyhow::Result<Log> {
+    Ok(told(logged(path, None, files, memory)?))
+}
+
+fn told(log: Log) -> Log {
     for note in &log.notes {
         tell!("hprof-rs: {}: {note}", log.file);
     }
-    Ok(log)
+    log
 }
 
 /// Reads a recording.
@@ -97,19 +129,20 @@ fn recorded(path: &Path, input: &Input, is_cut_short: bool) -> anyhow::Result<Lo
     Ok(Log {
         file: path.display().to_string(),
         files: 1,
+        parts: Vec::new(),
         notes,
         figures: figures(&summary),
         summary,
     })
 }
 
-/// Reads a log, of which one file is open.
-fn logged(path: &Path, input: Input, alone: bool, memory: MemoryArgument) -> anyhow::Result<Log> {
-    let files = match alone {
-        true => vec![path.to_owned()],
-        false => rotated::files(path),
-    };
-    let mut opened = Some(input);
+/// Reads the files of a log, of which that of the path may be open.
+fn logged(
+    path: &Path,
+    mut opened: Option<Input>,
+    files: &[PathBuf],
+    memory: MemoryArgument,
+) -> anyhow::Result<Log> {
     let mut reader = Reader::new();
     let mut is_cut_short = false;
     for (index, file) in files.iter().enumerate() {
@@ -123,6 +156,17 @@ fn logged(path: &Path, input: Input, alone: bool, memory: MemoryArgument) -> any
         memory.watch(&input.name);
         is_cut_short |= feed(&mut reader, input, file)?;
     }
+    let parts = files.iter().map(|file| name_of(file)).collect();
+    whole(path, parts, reader, is_cut_short)
+}
+
+/// The log that a reader has taken from these files.
+fn whole(
+    path: &Path,
+    parts: Vec<String>,
+    reader: Reader,
+    is_cut_short: bool,
+) -> anyhow::Result<Log> {
     let summary = reader.finish();
     if summary.collector.is_none() && summary.pauses.count == 0 && summary.stops.count == 0 {
         bail!(
@@ -134,16 +178,29 @@ fn logged(path: &Path, input: Input, alone: bool, memory: MemoryArgument) -> any
     }
     let mut log = Log {
         file: path.display().to_string(),
-        files: files.len(),
+        files: parts.len(),
+        parts,
         notes: notes(&summary),
         figures: figures(&summary),
         summary,
     };
+    if log.files == 1 {
+        log.parts.clear();
+    } else {
+        let parts = log.parts.join(", ");
+        log.notes
+            .insert(0, format!("These files were read as one log: {parts}."));
+    }
     if is_cut_short {
         log.notes
             .push("A compressed file is damaged or cut short.".to_owned());
     }
     Ok(log)
+}
+
+fn name_of(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into_owned()
 }
 
 /// The sentence of a log that matters most.
