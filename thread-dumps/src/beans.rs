@@ -67,7 +67,7 @@ struct Object<'a> {
     identity_hash_code: i32,
 }
 
-/// Whether a text that begins like JSON has such threads.
+/// True if a text that begins like JSON has such threads.
 pub(crate) fn looks_like_one(text: &str) -> bool {
     text.contains("\"threadName\"") && text.contains("\"threadState\"")
 }

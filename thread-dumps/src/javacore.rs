@@ -47,7 +47,7 @@ struct Reader {
     circle: Vec<(String, String)>,
 }
 
-/// Whether a line is one of a javacore.
+/// True for a line of a javacore.
 pub(crate) fn is_line(line: &str) -> bool {
     let tag = line.split(' ').next().unwrap_or_default();
     match tag {

@@ -107,14 +107,14 @@ fn all(text: &str, frames: &mut Frames) -> Result<Vec<Dump>, NoDump> {
     }
 }
 
-/// Whether a text is an object, or a list of objects.
+/// True for an object, or a list of objects.
 fn begins_like_json(text: &str) -> bool {
     let text = text.trim_start();
     let list = text.strip_prefix('[').map(str::trim_start);
     text.starts_with('{') || list.is_some_and(|first| first.starts_with('{'))
 }
 
-/// Whether thread dumps begin in the beginning of a file. It may be cut anywhere.
+/// True if thread dumps begin in the beginning of a file, which may be cut anywhere.
 pub fn begins_in(head: &[u8]) -> bool {
     let text = decoded(head);
     let text = text.trim_start_matches('\u{feff}');

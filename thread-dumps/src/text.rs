@@ -89,7 +89,7 @@ pub(crate) fn dumps(text: &str, frames: &mut Frames) -> Vec<Dump> {
     found
 }
 
-/// Whether a line is one with which a dump or a thread begins.
+/// True for a line with which a dump or a thread begins.
 pub(crate) fn is_head(line: &str) -> bool {
     let line = message(line);
     let empty = Frames::default().stack([].into_iter());
@@ -141,7 +141,7 @@ fn message(line: &str) -> &str {
     line
 }
 
-/// Whether this is a line such as `2026-11-23 02:50:00`.
+/// True for a line such as `2026-11-23 02:50:00`.
 fn is_time(line: &str) -> bool {
     line.len() == 19
         && line
@@ -161,7 +161,7 @@ impl Open {
         }
     }
 
-    /// Whether a thread belongs to the next dump.
+    /// True if a thread belongs to the next dump.
     fn ends_before(&self, head: &Head) -> bool {
         let is_other = match (self.dump.source, head.source) {
             // The serviceability agent prints HotSpot's heads.

@@ -33,7 +33,9 @@ pub fn members(path: &Path, each: &mut Each<'_>) -> io::Result<bool> {
             let mut archive = ZipArchive::new(Cursor::new(map)).map_err(io::Error::other)?;
             for index in 0..archive.len() {
                 let mut file = archive.by_index(index).map_err(io::Error::other)?;
-                let name = file.name().to_owned();
+                let Ok(name) = file.name().map(|name| name.into_owned()) else {
+                    continue;
+                };
                 if file.is_file() && !each(&name, &mut file)? {
                     break;
                 }

@@ -44,8 +44,10 @@ pub(super) fn of(line: &str, is_within_dump: bool, empty: StackId) -> Option<Hea
 fn hotspot(line: &str, is_within_dump: bool, empty: StackId) -> Option<Thread> {
     let (name, rest) = line.strip_prefix('"')?.rsplit_once('"')?;
     // Other lines of a program begin with a quote too.
-    let (tid, nid) = (rest.contains(" tid=0x"), rest.contains(" nid="));
-    if !(tid && nid || is_within_dump && (tid || nid)) {
+    let has = |what: &str| rest.contains(what);
+    // Tools print the address as a decimal number.
+    let is_whole = has(" tid=") && has(" nid=");
+    if !(is_whole || is_within_dump && (has(" tid=0x") || has(" nid="))) {
         return None;
     }
     let mut thread = Thread::new(name, empty);
@@ -177,6 +179,13 @@ mod tests {
                 Source::Text,
                 "a \"b\"",
                 7,
+                State::Vm,
+            ),
+            (
+                "\"http-1\" daemon prio=10 tid=1524264960 nid=17771",
+                Source::Text,
+                "http-1",
+                17_771,
                 State::Vm,
             ),
             (

@@ -40,7 +40,7 @@ impl OpenThread {
         }
     }
 
-    /// Whether nothing but this number for the operating system is known.
+    /// True if nothing but this number for the operating system is known.
     pub fn is_only_numbered(&self, os_id: Option<u64>) -> bool {
         self.source == Source::Agent && self.frames.is_empty() && self.thread.os_id == os_id
     }
