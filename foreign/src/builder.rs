@@ -265,6 +265,7 @@ impl Builder {
             damage: self.damage,
             damaged: self.damaged,
             others: Others::default(),
+            notes: Vec::new(),
         }
     }
 }

@@ -10,6 +10,8 @@ mod firefox;
 mod frames;
 pub mod jfr;
 mod json;
+mod notes;
+mod perf;
 mod pprof;
 mod speedscope;
 
@@ -17,6 +19,9 @@ use std::ops::Range;
 
 use hprof_format::ids::ThreadSerial;
 use hprof_stacks::{Stacks, Weights};
+use thiserror::Error;
+
+pub use notes::{NotShown, Note};
 
 /// The formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +36,54 @@ pub enum Kind {
     Speedscope,
     /// JSON for the Firefox Profiler.
     Firefox,
+    /// The text of `perf script`.
+    Perf,
+}
+
+/// Why a file of a known format cannot be read at all.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Unreadable {
+    /// A recording of a JDK before 11, whose events are laid out otherwise.
+    #[error(
+        "a recording of version {major}.{minor} of the format, which {}; JDK Mission Control opens it. JDK 11 and \
+         later, and OpenJDK 8u262 and later, record in version 2, which is read here",
+        written_by(*.major)
+    )]
+    OldRecording {
+        /// The first part of the version.
+        major: u16,
+        /// The second part.
+        minor: u16,
+    },
+    /// A recording of a version that is not known.
+    #[error(
+        "a recording of version {major}.{minor} of the format, which is not known: version 2 is read. The head may \
+         be damaged; `jfr summary FILE` of the JDK that recorded it shows whether it can be read"
+    )]
+    UnknownRecording {
+        /// The first part of the version.
+        major: u16,
+        /// The second part.
+        minor: u16,
+    },
+    /// Text of which most lines are none of the format.
+    #[error(
+        "{bad} of {lines} lines are no stacks; one line per stack is expected: its frames with semicolons between, a blank, a number"
+    )]
+    Lines {
+        /// The lines that are none.
+        bad: u64,
+        /// All lines.
+        lines: u64,
+    },
+}
+
+/// The JDKs that write recordings of a version.
+fn written_by(major: u16) -> &'static str {
+    match major {
+        0 => "JDK 7 and 8 of Oracle write",
+        _ => "JDK 9 and 10 write",
+    }
 }
 
 /// The part of a long file of which is told at once.
@@ -57,7 +110,10 @@ impl Kind {
         if pprof::is_at(head) {
             return Some(Self::Pprof);
         }
-        collapsed::is_at(head).then_some(Self::Collapsed)
+        if collapsed::is_at(head) {
+            return Some(Self::Collapsed);
+        }
+        perf::is_at(head).then_some(Self::Perf)
     }
 
     /// The name of the format, for people.
@@ -68,7 +124,13 @@ impl Kind {
             Self::Pprof => "pprof",
             Self::Speedscope => "speedscope",
             Self::Firefox => "Firefox Profiler",
+            Self::Perf => "perf script",
         }
+    }
+
+    /// True for formats of lines that stand alone, so that one which is skipped spoils no other.
+    pub const fn is_of_lines(self) -> bool {
+        matches!(self, Self::Collapsed | Self::Perf)
     }
 }
 
@@ -111,6 +173,8 @@ pub struct Profile {
     pub damaged: u64,
     /// Events of a recording that are no part of a profile.
     pub others: Others,
+    /// Limits of the costs.
+    pub notes: Vec<Note>,
 }
 
 /// The number of events of a recording that are no part of a profile; [`jfr::facts`] reads them.
@@ -124,12 +188,20 @@ pub struct Others {
 
 /// Reads a file of a known format. `passed` is told of each part that was read and is not needed
 /// again.
-pub fn read(file: &[u8], kind: Kind, passed: &mut dyn FnMut(Range<usize>)) -> Profile {
+///
+/// # Errors
+/// If nothing of the file can be read.
+pub fn read(
+    file: &[u8],
+    kind: Kind,
+    passed: &mut dyn FnMut(Range<usize>),
+) -> Result<Profile, Unreadable> {
     match kind {
         Kind::Jfr => jfr::read(file, passed),
         Kind::Collapsed => collapsed::read(file, passed),
-        Kind::Pprof => pprof::read(file, passed),
-        Kind::Speedscope => speedscope::read(file, passed),
-        Kind::Firefox => firefox::read(file, passed),
+        Kind::Pprof => Ok(pprof::read(file, passed)),
+        Kind::Speedscope => Ok(speedscope::read(file, passed)),
+        Kind::Firefox => Ok(firefox::read(file, passed)),
+        Kind::Perf => perf::read(file, passed),
     }
 }

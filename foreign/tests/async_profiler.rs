@@ -34,7 +34,7 @@ fn by_stack(profile: &Profile, weights: &Weights) -> BTreeMap<Vec<String>, u64> 
 fn shares_are_those_of_its_converter() {
     let file = unpacked(include_bytes!("data/async-profiler.jfr.gz"));
     assert_eq!(Kind::of(&file), Some(Kind::Jfr));
-    let profile = read(&file, Kind::Jfr, &mut |_| {});
+    let profile = read(&file, Kind::Jfr, &mut |_| {}).expect("a recording");
     assert_eq!(profile.damaged, 0, "{:?}", profile.damage);
     for (measure, expected) in [
         (
@@ -55,7 +55,7 @@ fn shares_are_those_of_its_converter() {
         ),
     ] {
         let expected = unpacked(expected);
-        let expected = read(&expected, Kind::Collapsed, &mut |_| {});
+        let expected = read(&expected, Kind::Collapsed, &mut |_| {}).expect("stacks");
         let mut expected = by_stack(&expected, &expected.weights[0]);
         let weights = profile.weights.iter().find(|it| it.measure == measure);
         let mut found = by_stack(&profile, weights.expect("a measure"));

@@ -7,7 +7,7 @@ use hprof_stacks::{Measure, by_method};
 /// The profile of a file as pictures need it, written as a recording.
 fn written(file: &[u8]) -> (hprof_foreign::Profile, Vec<u8>) {
     let kind = Kind::of(file).expect("a known format");
-    let read = read(file, kind, &mut |_| {});
+    let read = read(file, kind, &mut |_| {}).expect("a profile");
     let threads = read.threads.clone();
     let thread_name = move |serial| {
         let mut all = threads.iter();
@@ -28,7 +28,7 @@ fn written(file: &[u8]) -> (hprof_foreign::Profile, Vec<u8>) {
 fn a_recording_that_was_written_is_read_back() {
     let file = b"[main tid=1];a/B.main;a/B.work 12\n[io tid=2];a/B.main;libc.so.6 3\n";
     let (original, bytes) = written(file);
-    let back = read(&bytes, Kind::of(&bytes).expect("JFR"), &mut |_| {});
+    let back = read(&bytes, Kind::of(&bytes).expect("JFR"), &mut |_| {}).expect("a recording");
     assert_eq!(back.damaged, 0, "{:?}", back.damage);
     assert_eq!(back.created_millis, Some(1_700_000_000_000));
     let costs = |profile: &hprof_foreign::Profile| {

@@ -35,11 +35,13 @@ pub enum Measure {
     NativeSamples,
     /// Milliseconds spent in `Object.wait`, of the JDK Flight Recorder.
     Waits,
+    /// Bytes that native code allocated, of async-profiler.
+    NativeBytes,
 }
 
 impl Measure {
     /// All measures, the one to show first in front.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Samples,
         Self::Time,
         Self::Calls,
@@ -51,6 +53,7 @@ impl Measure {
         Self::Wall,
         Self::NativeSamples,
         Self::Waits,
+        Self::NativeBytes,
     ];
 
     /// The name on the command line.
@@ -67,6 +70,7 @@ impl Measure {
             Self::Wall => "wall",
             Self::NativeSamples => "native-samples",
             Self::Waits => "waits",
+            Self::NativeBytes => "native-bytes",
         }
     }
 
@@ -76,7 +80,7 @@ impl Measure {
             Self::Samples | Self::Wall | Self::NativeSamples => "samples",
             Self::Time | Self::Contention | Self::Waits => "ms",
             Self::Calls => "calls",
-            Self::AllocatedBytes | Self::LiveBytes => "bytes",
+            Self::AllocatedBytes | Self::LiveBytes | Self::NativeBytes => "bytes",
             Self::AllocatedObjects | Self::LiveObjects => "objects",
         }
     }
@@ -95,6 +99,7 @@ impl Measure {
             Self::Wall => "Wall-clock samples",
             Self::NativeSamples => "Samples in native code",
             Self::Waits => "Waits for notifications",
+            Self::NativeBytes => "Bytes of native memory",
         }
     }
 }
@@ -164,7 +169,7 @@ impl Weights {
             Measure::LiveBytes => sites(contents, |row| row.live_bytes),
             Measure::LiveObjects => sites(contents, |row| row.live_objects),
             Measure::Contention => contention(contents),
-            Measure::Wall | Measure::NativeSamples | Measure::Waits => None,
+            Measure::Wall | Measure::NativeSamples | Measure::Waits | Measure::NativeBytes => None,
         }?;
         let listed = rows.iter().map(|row| row.value).sum();
         Some(Self {

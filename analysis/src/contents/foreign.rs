@@ -23,7 +23,7 @@ pub(super) fn read(
     let profile = hprof_foreign::read(file, kind, &mut |part| {
         (options.progress)(part.len() as u64);
         forget(part);
-    });
+    })?;
     let mut contents = of_profile(profile);
     contents.bytes = file.len() as u64;
     options.check(&contents.damage)?;
@@ -34,6 +34,7 @@ fn of_profile(profile: Profile) -> Contents {
     let mut contents = Contents::new(Format::Foreign(profile.kind));
     contents.created_millis = profile.created_millis;
     contents.others = profile.others;
+    contents.notes = profile.notes;
     contents.stacks = profile.stacks;
     contents.threads = profile.threads.into_iter().map(thread).collect();
     for damage in profile.damage {

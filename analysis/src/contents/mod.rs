@@ -168,6 +168,8 @@ pub struct Contents {
     pub weights: Option<Vec<Weights>>,
     /// Events of a recording of another tool that are no part of a profile.
     pub others: hprof_foreign::Others,
+    /// Limits of the costs of a profile of another tool.
+    pub notes: Vec<hprof_foreign::Note>,
     /// Calls as `cpu=old` counts them.
     pub old_cpu: Vec<OldCpuRow>,
     /// Heap totals of the last record that has them.
@@ -201,6 +203,15 @@ impl Contents {
             || self.weights.is_some()
             || self.heap_summary.is_some()
             || self.others != hprof_foreign::Others::default()
+    }
+
+    /// True for a profile of another tool of which bytes were not read that others depend on. Lines that stand alone,
+    /// and damage of HPROF files, after which reading continues, do not count.
+    pub fn is_partly_read(&self) -> bool {
+        let Format::Foreign(kind) = self.format else {
+            return false;
+        };
+        !kind.is_of_lines() && self.damage.lost_bytes > 0
     }
 
     /// Whether this is a text profile with threads and traces at most, and no result.
@@ -238,6 +249,7 @@ impl Contents {
             monitors: Vec::new(),
             weights: None,
             others: hprof_foreign::Others::default(),
+            notes: Vec::new(),
             old_cpu: Vec::new(),
             heap_summary: None,
             settings: None,

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use hprof_foreign::Unreadable;
 use hprof_format::reader::HeaderError;
 use thiserror::Error;
 
@@ -16,6 +17,9 @@ pub enum ReadError {
     /// It is no HPROF file.
     #[error(transparent)]
     Header(#[from] HeaderError),
+    /// It is a profile of another tool, and nothing of it can be read.
+    #[error(transparent)]
+    Foreign(#[from] Unreadable),
     /// Something in it is damaged, and [`ReadOptions::strict`] is set.
     #[error("{}", .0.message)]
     Damage(DamageEntry),

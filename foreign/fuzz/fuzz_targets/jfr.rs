@@ -38,15 +38,16 @@ fuzz_target!(|file: &[u8]| {
         passed = part.end;
     });
     assert_eq!(passed, file.len());
-    for weights in &profile.weights {
-        for row in &weights.rows {
-            let trace = profile.stacks.trace(row.trace).expect("a trace");
-            trace.frames.iter().for_each(|&frame| {
-                profile.stacks.frame(frame);
-            });
+    if let Ok(profile) = profile {
+        for weights in &profile.weights {
+            for row in &weights.rows {
+                let trace = profile.stacks.trace(row.trace).expect("a trace");
+                trace.frames.iter().for_each(|&frame| {
+                    profile.stacks.frame(frame);
+                });
+            }
         }
     }
-    drop(profile);
     let mut texts = Texts(0);
     let mut passed = 0;
     facts::read(file, &[COLLECTION, THREAD_DUMP], &mut texts, &mut |part| {

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use thiserror::Error;
+
 use super::bytes::Cursor;
 use super::metadata::Metadata;
 use super::plan::Plans;
@@ -19,6 +21,17 @@ const BEFORE_COPY: &[u8] = &[1, 1, Head::LENGTH as u8];
 const REMEDY: &str = "Chunks that the JVM ended are in the recording's repository, a folder named by date and process \
     in the folder for temporary files, or in that of -XX:FlightRecorderOptions=repository=FOLDER. \
     `jfr assemble FOLDER whole.jfr` makes one recording of them";
+
+/// Why a head cannot be used, in words that follow "a chunk".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub(super) enum BadHead {
+    #[error("has no whole head")]
+    Cut,
+    #[error("is of version {major}.{minor}, which is not known")]
+    Version { major: u16, minor: u16 },
+    #[error("has integers that are not compressed, which is not known")]
+    NotCompressed,
+}
 
 /// The head of a chunk.
 #[derive(Debug, Clone)]
@@ -42,20 +55,22 @@ impl Head {
     pub(super) const LENGTH: usize = 68;
 
     /// Reads the head; the error says why it cannot be used.
-    pub(super) fn parse(chunk: &[u8]) -> Result<Self, String> {
-        let Some(head) = chunk.get(..Self::LENGTH) else {
-            return Err("has no whole head".to_owned());
-        };
+    pub(super) fn parse(chunk: &[u8]) -> Result<Self, BadHead> {
+        let versions = chunk.get(4..8).ok_or(BadHead::Cut)?;
+        let (major, minor) = (
+            u16::from_be_bytes([versions[0], versions[1]]),
+            u16::from_be_bytes([versions[2], versions[3]]),
+        );
+        if major != 2 {
+            return Err(BadHead::Version { major, minor });
+        }
+        let head = chunk.get(..Self::LENGTH).ok_or(BadHead::Cut)?;
         let number = |at: usize| {
             let bytes = head[at..at + 8].iter();
             bytes.fold(0, |number, &byte| number << 8 | u64::from(byte))
         };
-        let (major, minor) = (u16::from_be_bytes([head[4], head[5]]), head[7]);
-        if major != 2 {
-            return Err(format!("is of version {major}.{minor}, which is not known"));
-        }
         if head[67] & 1 == 0 {
-            return Err("has integers that are not compressed, which is not known".to_owned());
+            return Err(BadHead::NotCompressed);
         }
         Ok(Self {
             size: number(8),

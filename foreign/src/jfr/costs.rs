@@ -1,19 +1,27 @@
 //! The profile of a recording, chunk by chunk.
 
+use rustc_hash::FxHashMap;
+
 use super::bytes::Cursor;
 use super::chunk::{self, Head, Sink};
-use super::events::{Choice, Events};
+use super::events::{self, Choice, Events};
 use super::plan::Plans;
 use super::pools::Pools;
 use super::resolve;
 use crate::builder::{Builder, MAX_DAMAGE};
-use crate::{Kind, Others, Profile};
+use crate::{Kind, NotShown, Note, Others, Profile};
+
+/// Types of events that are counted by name, and the bytes of a name: a file may name any number.
+const MAX_NAMES: usize = 1000;
+const MAX_NAME: usize = 200;
 
 /// Sums of the chunks so far.
 pub(super) struct Costs {
     builder: Builder,
     choice: Choice,
     others: Others,
+    /// Events with stacks that are not shown, by name.
+    not_shown: FxHashMap<Box<str>, u64>,
 }
 
 impl Costs {
@@ -23,6 +31,7 @@ impl Costs {
             builder: Builder::new(length),
             choice: Choice::default(),
             others: Others::default(),
+            not_shown: FxHashMap::default(),
         }
     }
 
@@ -39,6 +48,15 @@ impl Costs {
             return;
         };
         let (bytes, pools, plans) = ended;
+        for (&id, &count) in events.not_shown.iter().filter(|(_, count)| **count > 0) {
+            let name = plans.metadata.name(id).unwrap_or_default();
+            let name = &name[..name.floor_char_boundary(MAX_NAME)];
+            if let Some(sum) = self.not_shown.get_mut(name) {
+                *sum += count;
+            } else if self.not_shown.len() < MAX_NAMES {
+                self.not_shown.insert(name.into(), count);
+            }
+        }
         let lacking = resolve::resolve(bytes, events, &pools, &plans, builder, &mut self.choice);
         if lacking > 0 {
             builder.damage(Some(base), 0, chunk::lacking(base, lacking));
@@ -48,9 +66,22 @@ impl Costs {
     /// The profile of all chunks.
     pub(super) fn finish(mut self, created_millis: Option<u64>) -> Profile {
         self.choice.choose(&mut self.builder);
+        let profile = self.builder.finish(Kind::Jfr, created_millis);
+        // The JDK records stacks of many events that are no profile. Where there is no cost at all, they
+        // show what was recorded.
+        let is_empty = profile.weights.is_empty();
+        let not_shown = self
+            .not_shown
+            .into_iter()
+            .filter(|(name, _)| is_empty || !name.starts_with("jdk.") || events::is_cost(name));
+        let not_shown = not_shown.map(|(event, count)| NotShown {
+            event: event.into(),
+            count,
+        });
         Profile {
             others: self.others,
-            ..self.builder.finish(Kind::Jfr, created_millis)
+            notes: Note::not_shown(not_shown.collect()).into_iter().collect(),
+            ..profile
         }
     }
 }

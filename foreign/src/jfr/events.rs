@@ -21,7 +21,9 @@ pub(super) enum Kind {
     Native,
     /// A thread that had used CPU time (JDK 25).
     CpuTime,
-    /// Any thread (async-profiler 4.0).
+    /// A thread that ran, whatever its state is called (Datadog).
+    Running,
+    /// Any thread (async-profiler 4.0, Datadog).
     Wall,
     /// Allocation, chosen at random by bytes (JDK 16).
     Allocation,
@@ -35,10 +37,32 @@ pub(super) enum Kind {
     Lock,
     /// A wait for a notification.
     Wait,
+    /// Memory that native code allocated (async-profiler).
+    NativeMemory,
+}
+
+impl Kind {
+    /// Fields of which an event of this kind has one; without them its cost is not known.
+    const fn costs(self) -> &'static [Role] {
+        match self {
+            Self::Execution | Self::Native | Self::Running | Self::Wall => &[],
+            Self::CpuTime => &[Role::Period],
+            Self::Allocation | Self::Live | Self::NativeMemory => &[Role::Size, Role::Weight],
+            Self::InBuffer => &[Role::Size, Role::Tlab],
+            Self::OutsideBuffer => &[Role::Size],
+            Self::Lock | Self::Wait => &[Role::Duration],
+        }
+    }
+
+    /// Whether events that are read like this are of this kind.
+    fn is_laid_out_as(self, plan: &Plan) -> bool {
+        let costs = self.costs();
+        plan.has(Role::Stack) && (costs.is_empty() || costs.iter().any(|&role| plan.has(role)))
+    }
 }
 
 /// The events by name.
-const KINDS: [(&str, Kind); 11] = [
+const KINDS: [(&str, Kind); 16] = [
     ("jdk.ExecutionSample", Kind::Execution),
     ("jdk.NativeMethodSample", Kind::Native),
     ("jdk.CPUTimeSample", Kind::CpuTime),
@@ -50,7 +74,17 @@ const KINDS: [(&str, Kind); 11] = [
     ("jdk.JavaMonitorEnter", Kind::Lock),
     ("jdk.ThreadPark", Kind::Lock),
     ("jdk.JavaMonitorWait", Kind::Wait),
+    ("profiler.Malloc", Kind::NativeMemory),
+    ("datadog.ExecutionSample", Kind::Running),
+    ("datadog.MethodSample", Kind::Wall),
+    ("datadog.ObjectSample", Kind::Allocation),
+    ("datadog.HeapLiveObject", Kind::Live),
 ];
+
+/// True for events that cost something, however they are laid out.
+pub(super) fn is_cost(event: &str) -> bool {
+    KINDS.iter().any(|(name, _)| *name == event)
+}
 
 /// An entry of a pool; 0 if there is none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -97,6 +131,8 @@ pub(super) struct Events {
     pub(super) costs: FxHashMap<Key, Cost>,
     collections: Vec<TypeId>,
     dumps: Vec<TypeId>,
+    /// Events with stacks, or of a name that costs something, which are not taken in.
+    pub(super) not_shown: FxHashMap<TypeId, u64>,
 }
 
 impl Events {
@@ -108,11 +144,19 @@ impl Events {
             costs: FxHashMap::default(),
             collections: plans.metadata.named(facts::COLLECTION).collect(),
             dumps: plans.metadata.named(facts::THREAD_DUMP).collect(),
+            not_shown: FxHashMap::default(),
         };
+        let with_stacks = plans
+            .metadata
+            .with_field(STACK_FIELD)
+            .map(|(id, _)| (id, 0));
+        events.not_shown.extend(with_stacks);
         for (name, kind) in KINDS {
             let ids: Vec<TypeId> = plans.metadata.named(name).collect();
             for id in ids {
-                let Some(plan) = plans.get(id) else {
+                let plan = plans.get(id);
+                let Some(plan) = plan.filter(|plan| kind.is_laid_out_as(plan)) else {
+                    events.not_shown.insert(id, 0);
                     continue;
                 };
                 let place = events.types.len() as u32;
@@ -146,6 +190,9 @@ impl Events {
         let Some(place) = self.index.get(&type_id).copied() else {
             others.collections += u64::from(self.collections.contains(&type_id));
             others.thread_dumps += u64::from(self.dumps.contains(&type_id));
+            if let Some(count) = self.not_shown.get_mut(&type_id) {
+                *count += 1;
+            }
             return Some(());
         };
         let EventType { kind, plan, .. } = &self.types[place as usize];
@@ -154,7 +201,8 @@ impl Events {
             event: place,
             ..Key::default()
         };
-        let (mut size, mut buffer, mut samples) = (0, 0, 1);
+        let (mut size, mut buffer, mut samples) = (None, 0, 1);
+        let (mut weight, mut factor) = (None, None);
         let mut nanos = 0;
         let ticks = self.ticks_per_second;
         plan.walk(&mut body, &mut |found| {
@@ -163,14 +211,18 @@ impl Events {
             };
             let entry = match value {
                 Value::Number(key, _) => key,
-                Value::Time(..) | Value::Text(_) => 0,
+                Value::Time(..) | Value::Float(_) | Value::Text(_) => 0,
             };
             match role {
                 Role::Stack => key.stack = entry,
                 Role::Thread => key.thread = entry,
                 Role::State => key.state = entry,
                 Role::Class => key.class = entry,
-                Role::Size | Role::Weight => size = value.number(),
+                Role::Size => size = Some(value.number()),
+                Role::Weight => match value {
+                    Value::Float(value) => factor = Some(value),
+                    value => weight = Some(value.number()),
+                },
                 Role::Tlab => buffer = value.number(),
                 Role::Samples => samples = value.number(),
                 Role::Duration | Role::Period => nanos = in_nanos(value, ticks),
@@ -179,10 +231,21 @@ impl Events {
         })?;
         let cost = match kind {
             Kind::Execution | Kind::Native => 1,
-            Kind::Wall => samples,
-            Kind::Allocation | Kind::OutsideBuffer | Kind::Live => size,
+            // Datadog's samples stand for several of a thread that stays where it is.
+            Kind::Running | Kind::Wall => match weight {
+                Some(weight @ 1..) => weight,
+                _ => samples,
+            },
+            Kind::Allocation | Kind::OutsideBuffer | Kind::Live | Kind::NativeMemory => {
+                match (size, factor) {
+                    // What one sample stands for: its size and the inverse of its chance.
+                    (Some(size), Some(factor)) => (size as f64 * f64::from(factor).max(1.0)) as u64,
+                    (Some(size), None) if weight.is_none() => size,
+                    _ => weight.or(size).unwrap_or(0),
+                }
+            }
             // async-profiler says 0 for a buffer that is no larger.
-            Kind::InBuffer if buffer == 0 => size,
+            Kind::InBuffer if buffer == 0 => size.unwrap_or(0),
             Kind::InBuffer => buffer,
             Kind::CpuTime | Kind::Lock | Kind::Wait => nanos,
         };
@@ -192,6 +255,9 @@ impl Events {
         Some(())
     }
 }
+
+/// The field by which an event refers to a stack.
+const STACK_FIELD: &str = "stackTrace";
 
 /// A duration; those without a unit are in ticks.
 pub(super) fn in_nanos(value: Value<'_>, ticks_per_second: u64) -> u64 {
@@ -204,34 +270,60 @@ pub(super) fn in_nanos(value: Value<'_>, ticks_per_second: u64) -> u64 {
     u64::try_from(nanos).unwrap_or(u64::MAX)
 }
 
+/// Which clock a sample of execution was taken by, as far as the thread's state shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Clock {
+    /// That of CPU time.
+    Cpu,
+    /// That of the wall, whatever the thread did.
+    Wall,
+    /// That of the wall, as the thread did not run.
+    Sleeping,
+    /// One of both: the thread ran. async-profiler before 2.0 has one state for both.
+    CpuOrWall,
+}
+
 /// Costs of which a file may hold two accounts. They are summed apart, until the end of the file
 /// shows whether the better one is there.
 #[derive(Default)]
 pub(super) struct Choice {
     has_execution: bool,
     has_allocation: bool,
+    /// A thread that did not run was sampled by a profiler that does not say which samples are of CPU time.
+    has_sleepers: bool,
+    /// Samples of that profiler of threads that ran.
+    runners: FxHashMap<TraceSerial, u64>,
     cpu_samples: FxHashMap<TraceSerial, u64>,
     buffers: FxHashMap<(TraceSerial, Option<ClassIndex>), u64>,
 }
 
 impl Choice {
-    /// Adds the events of one kind at a trace. `is_wall` if a profiler says that the thread need not
-    /// have run.
+    /// Adds the events of one kind at a trace.
     pub(super) fn add(
         &mut self,
         builder: &mut Builder,
         kind: Kind,
-        is_wall: bool,
+        clock: Clock,
         trace: TraceSerial,
         class: Option<ClassIndex>,
         cost: Cost,
     ) {
         let measure = match kind {
-            Kind::Execution if is_wall => Measure::Wall,
-            Kind::Execution => {
-                self.has_execution = true;
-                Measure::Samples
-            }
+            Kind::Execution | Kind::Running => match clock {
+                Clock::Cpu => {
+                    self.has_execution = true;
+                    Measure::Samples
+                }
+                Clock::Wall => Measure::Wall,
+                Clock::Sleeping => {
+                    self.has_sleepers = true;
+                    Measure::Wall
+                }
+                Clock::CpuOrWall => {
+                    *self.runners.entry(trace).or_default() += cost.sum;
+                    return;
+                }
+            },
             Kind::Native => Measure::NativeSamples,
             Kind::CpuTime => {
                 *self.cpu_samples.entry(trace).or_default() += cost.count;
@@ -253,13 +345,22 @@ impl Choice {
             }
             Kind::Lock => Measure::Contention,
             Kind::Wait => Measure::Waits,
+            Kind::NativeMemory => Measure::NativeBytes,
         };
         builder.add(measure, trace, class, cost.sum);
     }
 
     /// Adds what no better account is there of. Samples of CPU time are samples like others, and
     /// buffers are made for what is allocated.
-    pub(super) fn choose(self, builder: &mut Builder) {
+    pub(super) fn choose(mut self, builder: &mut Builder) {
+        self.has_execution |= !self.runners.is_empty() && !self.has_sleepers;
+        let measure = match self.has_sleepers {
+            true => Measure::Wall,
+            false => Measure::Samples,
+        };
+        for (trace, count) in self.runners {
+            builder.add(measure, trace, None, count);
+        }
         if !self.has_execution {
             for (trace, count) in self.cpu_samples {
                 builder.add(Measure::Samples, trace, None, count);

@@ -149,7 +149,7 @@ impl<'a> Recorded<'a, '_> {
     /// The number of a field, if the event has it.
     pub fn number(&self, fact: Fact) -> Option<u64> {
         match self.value(fact)? {
-            Value::Text(_) => None,
+            Value::Text(_) | Value::Float(_) => None,
             value => Some(value.number()),
         }
     }
@@ -157,7 +157,7 @@ impl<'a> Recorded<'a, '_> {
     /// The duration of a field in nanoseconds, if the event has it.
     pub fn nanos(&self, fact: Fact) -> Option<u64> {
         match self.value(fact)? {
-            Value::Text(_) => None,
+            Value::Text(_) | Value::Float(_) => None,
             value => Some(in_nanos(value, self.ticks_per_second)),
         }
     }

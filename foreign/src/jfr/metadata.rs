@@ -107,6 +107,17 @@ impl<'a> Metadata<'a> {
             .map(|(&id, _)| id)
     }
 
+    /// The types that have a field with a name, and their names.
+    pub(super) fn with_field(&self, field: &str) -> impl Iterator<Item = (TypeId, &str)> {
+        let types = self.types.iter();
+        types
+            .filter(move |&(&id, _)| {
+                let mut fields = self.fields(id).iter();
+                fields.any(|it| self.string(it.name) == field)
+            })
+            .map(|(&id, it)| (id, self.string(it.name)))
+    }
+
     /// The name of a type; `None` if the chunk lacks the type.
     pub(super) fn name(&self, id: TypeId) -> Option<&str> {
         self.types.get(&id).map(|it| self.string(it.name))

@@ -26,15 +26,40 @@ use std::sync::OnceLock;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::Profile;
-use chunk::{Head, Sink};
+use crate::{Profile, Unreadable};
+use chunk::{BadHead, Head, Sink};
 use costs::{ChunkCosts, Costs};
 
 /// How a chunk begins.
 pub(crate) const MAGIC: &[u8] = b"FLR\0";
 
+/// The reason why nothing of a recording can be read, if it begins with a chunk of another version and has none of
+/// a version that is known.
+pub fn unreadable(file: &[u8]) -> Option<Unreadable> {
+    let Err(BadHead::Version { major, minor }) = Head::parse(file) else {
+        return None;
+    };
+    if !file.starts_with(MAGIC) || parts(file).any(|part| part.chunk.is_ok()) {
+        return None;
+    }
+    Some(match major {
+        0 | 1 => Unreadable::OldRecording { major, minor },
+        _ => Unreadable::UnknownRecording { major, minor },
+    })
+}
+
 /// Reads a recording. `passed` is told of the parts that were read.
-pub(crate) fn read(file: &[u8], passed: &mut dyn FnMut(Range<usize>)) -> Profile {
+///
+/// # Errors
+/// If it is of another version.
+pub(crate) fn read(
+    file: &[u8],
+    passed: &mut dyn FnMut(Range<usize>),
+) -> Result<Profile, Unreadable> {
+    if let Some(unreadable) = unreadable(file) {
+        passed(0..file.len());
+        return Err(unreadable);
+    }
     let mut costs = Costs::new(file.len());
     let mut created = None;
     let mut parts = parts(file);
@@ -66,7 +91,7 @@ pub(crate) fn read(file: &[u8], passed: &mut dyn FnMut(Range<usize>)) -> Profile
         };
         ranges.into_iter().for_each(&mut *passed);
         if is_last {
-            return costs.finish(created);
+            return Ok(costs.finish(created));
         }
     }
 }
@@ -126,7 +151,7 @@ fn parts(file: &[u8]) -> impl Iterator<Item = Part> {
             return None;
         }
         let chunk = match file[start..].starts_with(MAGIC) {
-            true => Head::parse(&file[start..]).map_err(|reason| format!("a chunk {reason}")),
+            true => Head::parse(&file[start..]).map_err(|bad| format!("a chunk {bad}")),
             false => Err("no chunk begins here".to_owned()),
         };
         let chunk = match chunk {

@@ -48,7 +48,7 @@ impl Role {
             "state" => Self::State,
             "duration" => Self::Duration,
             "monitorClass" | "parkedClass" | "objectClass" => Self::Class,
-            "allocationSize" => Self::Size,
+            "allocationSize" | "size" => Self::Size,
             "tlabSize" => Self::Tlab,
             "weight" => Self::Weight,
             "samplingPeriod" => Self::Period,
@@ -75,6 +75,8 @@ pub(super) enum Value<'a> {
     Number(u64, TypeId),
     /// A duration.
     Time(u64, Unit),
+    /// A number with a fraction, of 32 bits.
+    Float(f32),
     /// A string.
     Text(Text<'a>),
 }
@@ -84,7 +86,7 @@ impl Value<'_> {
     pub(super) fn number(self) -> u64 {
         match self {
             Self::Number(number, _) | Self::Time(number, _) => number,
-            Self::Text(_) => 0,
+            Self::Float(_) | Self::Text(_) => 0,
         }
     }
 }
@@ -163,6 +165,14 @@ impl Plan {
         pools.next_back().unwrap_or_default()
     }
 
+    /// Whether values have a field with a role.
+    pub(super) fn has(&self, of_role: Role) -> bool {
+        self.steps.iter().any(|step| match step {
+            Step::One { role, .. } => *role == Some(of_role),
+            Step::Inside(_) | Step::Many(_) => false,
+        })
+    }
+
     /// Passes over a value.
     pub(super) fn skip(&self, cursor: &mut Cursor<'_>) -> Option<()> {
         self.walk(cursor, &mut |_| {})
@@ -198,7 +208,11 @@ fn walk<'a>(
                     Encoding::Number => cursor.number()?,
                     Encoding::Byte => u64::from(cursor.byte()?),
                     Encoding::Four => {
-                        cursor.take(4)?;
+                        let bytes = cursor.take(4)?;
+                        if let (Some(role), Ok(bytes)) = (role, bytes.try_into()) {
+                            let value = Value::Float(f32::from_be_bytes(bytes));
+                            found(Found::Field(*role, value));
+                        }
                         continue;
                     }
                     Encoding::Eight => {

@@ -9,7 +9,7 @@ use hprof_stacks::{FrameIndex, family};
 use rustc_hash::FxHashMap;
 
 use super::bytes::{Cursor, Text};
-use super::events::{Choice, Cost, Entry, Events, Key, Kind};
+use super::events::{Choice, Clock, Cost, Entry, Events, Key, Kind};
 use super::metadata::TypeId;
 use super::plan::{Found, Plans, Role, Value};
 use super::pools::Pools;
@@ -81,15 +81,10 @@ pub(super) fn resolve<'a>(
         threads: FxHashMap::default(),
         classes: FxHashMap::default(),
     };
-    let is_default = |name: &str| name == "STATE_DEFAULT";
-    let default = names.entries_named("jdk.types.ThreadState", is_default);
-    let states = States {
-        tells_wall: !default.is_empty(),
-        default,
-    };
     // The JDK has no frames of the kernel; async-profiler lists all kinds that it has.
     let of_kernel = names.entries_named("jdk.types.FrameType", |name| name == "Kernel");
     names.has_libraries = !of_kernel.is_empty();
+    let states = States::of(&mut names);
     let types = events.types;
     let stack_of = |key: &Key| Entry {
         of: types[key.event as usize].stack,
@@ -118,9 +113,11 @@ pub(super) fn resolve<'a>(
         let thread = names.thread(entry(event.thread, key.thread));
         let class = names.class_index(entry(event.class, key.class));
         let trace = names.builder.trace_of(thread, frames);
-        let is_wall =
-            event.kind == Kind::Execution && states.is_wall(entry(event.state, key.state));
-        choice.add(names.builder, event.kind, is_wall, trace, class, cost);
+        let clock = match event.kind {
+            Kind::Execution => states.clock(entry(event.state, key.state)),
+            _ => Clock::Cpu,
+        };
+        choice.add(names.builder, event.kind, clock, trace, class, cost);
     }
     lacking
 }
@@ -134,15 +131,33 @@ fn class_name(name: &str) -> String {
 
 /// The states of threads that samples name.
 struct States {
-    /// async-profiler has a state that is none of the JDK's, for samples of CPU time.
-    tells_wall: bool,
+    /// async-profiler's state that is none of the JDK's, for samples of CPU time.
     default: Vec<Entry>,
+    /// Those of threads that do not run. The JDK samples none in them.
+    sleeping: Vec<Entry>,
+    /// async-profiler wrote the file.
+    is_async: bool,
 }
 
 impl States {
-    /// True if async-profiler took the sample whether or not the thread ran.
-    fn is_wall(&self, state: Entry) -> bool {
-        self.tells_wall && !self.default.contains(&state)
+    fn of(names: &mut Names<'_, '_>) -> Self {
+        let mut named = |name: &str| names.entries_named("jdk.types.ThreadState", |it| it == name);
+        Self {
+            default: named("STATE_DEFAULT"),
+            sleeping: named("STATE_SLEEPING"),
+            is_async: names.has_libraries,
+        }
+    }
+
+    /// The clock of a sample whose thread was in a state.
+    fn clock(&self, state: Entry) -> Clock {
+        match (self.default.is_empty(), self.is_async) {
+            (false, _) if self.default.contains(&state) => Clock::Cpu,
+            (false, _) => Clock::Wall,
+            (true, _) if self.sleeping.contains(&state) => Clock::Sleeping,
+            (true, true) => Clock::CpuOrWall,
+            (true, false) => Clock::Cpu,
+        }
     }
 }
 
@@ -205,7 +220,7 @@ impl<'a, 'b> Source<'a, 'b> {
             }
             Value::Text(text) => Some(text),
             Value::Number(key, of) => self.name(Entry { of, key }, depth + 1),
-            Value::Time(..) => None,
+            Value::Time(..) | Value::Float(_) => None,
         }
     }
 }

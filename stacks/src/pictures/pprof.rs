@@ -155,6 +155,7 @@ fn sample_type(measure: Measure) -> (&'static str, &'static str) {
         Measure::Wall => ("wall", "count"),
         Measure::NativeSamples => ("native", "count"),
         Measure::Waits => ("waits", "milliseconds"),
+        Measure::NativeBytes => ("native_space", "bytes"),
     }
 }
 

@@ -72,7 +72,7 @@ impl Words {
                 ("Self", "With calls")
             }
             Measure::Calls => ("Calls", "With calls from it"),
-            Measure::AllocatedBytes | Measure::AllocatedObjects => {
+            Measure::AllocatedBytes | Measure::AllocatedObjects | Measure::NativeBytes => {
                 ("Allocated here", "Here and in calls")
             }
             Measure::LiveBytes | Measure::LiveObjects => ("Alive from here", "From here and calls"),

@@ -343,7 +343,8 @@ fn kind(measure: Measure) -> &'static str {
         Measure::AllocatedBytes
         | Measure::AllocatedObjects
         | Measure::LiveBytes
-        | Measure::LiveObjects => "allocation",
+        | Measure::LiveObjects
+        | Measure::NativeBytes => "allocation",
         Measure::Contention | Measure::Waits => "contention",
     }
 }
