@@ -246,7 +246,7 @@ fn flight_recorder_samples_cpu_time_beside_the_agent() {
         let said = &outcome.stderr;
         assert!(!said.contains("one profiler at a time"), "{said}");
         let mut jfr = Command::new(jdk.tool("jfr"));
-        let recording = tempfile::NamedTempFile::new().unwrap();
+        let recording = tempfile::Builder::new().suffix(".jfr").tempfile().unwrap();
         std::fs::write(recording.path(), outcome.bytes("r.jfr")).unwrap();
         let summary = jfr.arg("summary").arg(recording.path()).output().unwrap();
         let summary = String::from_utf8(summary.stdout).unwrap();
