@@ -136,8 +136,13 @@ fn dumps_of_other_tools_are_read_and_those_without_threads_refused() {
         let file = sample(name);
         let report = report(&scene, &[&file]);
         let last = &report["dumps"][0];
-        assert_eq!((&last["source"], &last["threads"]), (&form.into(), &threads.into()));
-        assert_eq!(report["deadlocks"].as_array().expect("deadlocks").len(), 1, "{name}");
+        assert_eq!(last["source"], form);
+        assert_eq!(last["threads"], threads);
+        assert_eq!(
+            report["deadlocks"].as_array().expect("deadlocks").len(),
+            1,
+            "{name}"
+        );
         // Other commands name the one that reads it.
         let output = run(&mut scene.hprof_rs(&["summary", &file]), "");
         let said = stderr(&output);
@@ -145,11 +150,17 @@ fn dumps_of_other_tools_are_read_and_those_without_threads_refused() {
     }
     let head = "2026-11-23 02:50:00\nFull thread dump OpenJDK 64-Bit Server VM (17 mixed mode):\n\n\"a\" unknown\n";
     fs::write(scene.path("none.txt"), head).expect("a file");
-    for arguments in [&["stacks", "none.txt"][..], &["stacks", "--json", "none.txt"]] {
+    for arguments in [
+        &["stacks", "none.txt"][..],
+        &["stacks", "--json", "none.txt"],
+    ] {
         let output = run(&mut scene.hprof_rs(arguments), "");
         assert_eq!(output.status.code(), Some(1));
         let said = stderr(&output);
-        assert!(said.contains("no thread is in it") && said.contains("VisualVM"), "{said}");
+        assert!(
+            said.contains("no thread is in it") && said.contains("VisualVM"),
+            "{said}"
+        );
         assert!(stdout(&output).is_empty());
     }
 }
