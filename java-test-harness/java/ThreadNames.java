@@ -1,4 +1,7 @@
-/** Threads with names of many kinds, one after the other, in a group of a group. */
+/**
+ * Threads with names of many kinds, one after the other, in a group of a group. Each gets another name; so do one that
+ * lives to the end, and the main thread.
+ */
 public class ThreadNames {
     public static void main(String[] args) throws InterruptedException {
         ThreadGroup group = new ThreadGroup(new ThreadGroup("outer"), "inner");
@@ -7,6 +10,19 @@ public class ThreadNames {
             Thread thread = new Thread(group, () -> Thread.currentThread().setName("renamed"), name);
             thread.start();
             thread.join();
+        }
+        Thread.currentThread().setName("main renamed");
+        Thread kept = new Thread(group, ThreadNames::sleep, "kept");
+        kept.setDaemon(true);
+        kept.start();
+        kept.setName("kept renamed");
+    }
+
+    private static void sleep() {
+        try {
+            Thread.sleep(Long.MAX_VALUE);
+        } catch (InterruptedException end) {
+            Thread.currentThread().interrupt();
         }
     }
 }

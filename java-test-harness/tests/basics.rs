@@ -97,7 +97,7 @@ fn verbose_n_is_silent() {
 
 /// The agent reads names of up to 256 units by itself, and asks the VM for longer ones.
 #[test]
-fn threads_have_the_names_and_groups_they_start_with() {
+fn threads_have_the_names_and_groups_they_start_with_and_their_last_name() {
     let (longest, longer) = ("a".repeat(256), "b".repeat(257));
     let long = "c".repeat(3000);
     each_jdk(|jdk| {
@@ -106,7 +106,22 @@ fn threads_have_the_names_and_groups_they_start_with() {
         assert_eq!(outcome.stderr, DUMPED);
         let profile = outcome.profile();
         let threads = profile.threads.iter().filter(|it| it.group == "inner");
-        let names: Vec<&str> = threads.map(|it| it.name.as_str()).collect();
+        let mut names: Vec<(u32, Vec<&str>)> = Vec::new();
+        for thread in threads {
+            match names.last_mut() {
+                Some((serial, names)) if *serial == thread.serial => names.push(&thread.name),
+                _ => names.push((thread.serial, vec![&thread.name])),
+            }
+        }
+        let names: Vec<Vec<&str>> = names.into_iter().map(|(_, names)| names).collect();
+        let last = |first: &str| {
+            let serial = profile.threads.iter().find(|it| it.name == first);
+            let serial = serial.map(|it| it.serial);
+            let of = profile.threads.iter().rev();
+            let mut of = of.filter(|it| Some(it.serial) == serial);
+            of.next().map(|it| it.name.as_str())
+        };
+        assert_eq!(last("main"), Some("main renamed"), "{jdk}");
         let expected = [
             "",
             "plain",
@@ -115,6 +130,13 @@ fn threads_have_the_names_and_groups_they_start_with() {
             &longer,
             &long,
         ];
+        let mut expected: Vec<_> = expected.map(|name| vec![name, "renamed"]).into();
+        // It may have started after it got its name.
+        let kept = match names.last() {
+            Some(kept) if kept.len() == 1 => vec!["kept renamed"],
+            _ => vec!["kept", "kept renamed"],
+        };
+        expected.push(kept);
         assert_eq!(names, expected, "{jdk}");
     });
 }

@@ -18,6 +18,13 @@ pub enum Record {
         /// Its names.
         info: ThreadInfo,
     },
+    /// A thread has this name now, perhaps another one than it started with.
+    ThreadName {
+        /// Its serial.
+        serial: ThreadSerial,
+        /// The name.
+        name: String,
+    },
     /// A thread ended.
     ThreadEnd {
         /// Its serial.

@@ -172,7 +172,8 @@ impl Output {
     /// Writes what has happened in the program.
     pub fn record(&mut self, record: Record) {
         match record {
-            Record::ThreadStart { .. } | Record::ThreadEnd { .. } if self.is_bare => {}
+            Record::ThreadStart { .. } | Record::ThreadName { .. } | Record::ThreadEnd { .. }
+                if self.is_bare => {}
             Record::ThreadStart { serial, info } => {
                 if self.holds_threads() {
                     self.held.start(serial, info.clone());
@@ -180,6 +181,15 @@ impl Output {
                     self.write(|writer| write_thread(writer, serial, &info));
                 }
                 self.threads.insert(serial, info);
+            }
+            Record::ThreadName { serial, name } => {
+                let known = self.threads.get_mut(&serial);
+                if let Some(info) = known.filter(|info| info.name != name) {
+                    info.name = name;
+                    let info = info.clone();
+                    // Readers take the last record of a thread.
+                    self.write(|writer| write_thread(writer, serial, &info));
+                }
             }
             Record::ThreadEnd { serial } => {
                 self.ended.push(serial);

@@ -9,7 +9,7 @@ use jni_sys::{JNIEnv, jclass, jint, jobject};
 
 use super::start;
 use super::state::Profile;
-use super::threads::register;
+use super::threads::{register, send_last_name};
 use crate::call_times::calls_serial;
 use crate::control;
 use crate::cpu_samples::{Engine, check_walk};
@@ -156,6 +156,12 @@ unsafe extern "C" fn thread_end(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thre
             }
         }
         profile.sampling.wall.end(tid);
+        // SAFETY: the parameter of this callback.
+        if let (Some(known), Some(thread)) = (profile.run.threads.get(tid), unsafe {
+            Ref::from_raw(thread)
+        }) {
+            send_last_name(profile, &jni, thread, &known);
+        }
         let Some(ended) = profile.run.threads.end(tid) else {
             return;
         };

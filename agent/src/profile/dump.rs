@@ -3,6 +3,7 @@
 use hprof_wire::control::Mode;
 
 use super::recorders::Recorders;
+use super::threads::renew_names;
 use crate::names::HiddenNames;
 use crate::output::DumpEnd;
 use crate::recording::Context;
@@ -25,6 +26,7 @@ pub(super) fn dump(
     modes: &[Mode],
     is_last: bool,
 ) -> Dumped {
+    renew_names(cx);
     let (is_written, is_whole) = loop {
         if recorders.of(modes).next().is_some() {
             cx.announce("Dumping");

@@ -1,12 +1,14 @@
 //! The program's threads are registered: serials, THREAD START records, timers.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use hprof_format::ids::ThreadSerial;
 
 use super::state::Profile;
 use crate::cpu_samples::{Engine, sample_thread};
 use crate::monitors::Host;
 use crate::output::Record;
-use crate::recording::NAMED;
+use crate::recording::{Context, LiveThread, NAMED};
 use crate::vm::{Jni, NativeThread, Ref, ThreadReader};
 
 /// The services of the profile for monitor=y.
@@ -77,8 +79,11 @@ pub(super) fn register(
         return;
     };
     // The end of the VM can stop this thread at any call into it: nothing names the thread before its record is sent.
-    let is_announced = send_start(profile, jni, thread, serial);
-    profile.run.threads.set_ready(tid, is_announced);
+    let info = profile.run.thread_info(jni, thread);
+    let name_hash = hash_of(&info.name);
+    let is_announced = profile.send(Record::ThreadStart { serial, info });
+    let threads = &profile.run.threads;
+    threads.set_ready(tid, is_announced, name_hash);
     sample_thread(
         profile.run,
         &profile.sampling,
@@ -87,6 +92,41 @@ pub(super) fn register(
         native,
         serial.get(),
     );
+}
+
+fn hash_of(name: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Tells the profile the name of a thread that ends, if that is not the one it started with.
+pub(super) fn send_last_name(profile: &Profile, jni: &Jni, thread: Ref<'_>, known: &LiveThread) {
+    let name = profile.run.thread_info(jni, thread).name;
+    if known.announced && hash_of(&name) != known.name_hash {
+        let serial = known.serial;
+        profile.send(Record::ThreadName { serial, name });
+    }
+}
+
+/// Tells the profile the names that the live platform threads have now.
+pub(super) fn renew_names(cx: &mut Context<'_>) {
+    let run = cx.run;
+    let jni = &*cx.vm.jni.large_local_frame();
+    let Ok(threads) = run.jvmti.all_threads(jni) else {
+        return;
+    };
+    for thread in threads {
+        let thread = thread.get();
+        // SAFETY: the VM has listed the thread.
+        let serial = unsafe { run.serial_of_platform_thread(jni, thread) };
+        // The agent's own threads have none.
+        if let Some(serial) = serial.filter(|&serial| serial != 0) {
+            let serial = ThreadSerial::new(serial);
+            let name = run.thread_info(jni, thread).name;
+            cx.output.record(Record::ThreadName { serial, name });
+        }
+    }
 }
 
 /// Registers the threads that started before their event was enabled.

@@ -25,6 +25,8 @@ pub struct LiveThread {
     pub announced: bool,
     /// True once that was tried, and profilers may name the thread.
     pub is_ready: bool,
+    /// A hash of the name in that record.
+    pub name_hash: u64,
 }
 
 #[derive(Default)]
@@ -81,15 +83,18 @@ impl Threads {
                 vm_thread,
                 announced: false,
                 is_ready: false,
+                name_hash: 0,
             },
         );
         Some(serial)
     }
 
-    /// Profilers may name a thread from now on. `announced` says whether its THREAD START record is on its way.
-    pub fn set_ready(&self, tid: i32, announced: bool) {
+    /// Profilers may name a thread from now on. `announced` says whether its THREAD START record is on its way, which
+    /// has the name with this hash.
+    pub fn set_ready(&self, tid: i32, announced: bool, name_hash: u64) {
         if let Some(thread) = self.threads.lock().threads.get_mut(&tid) {
             thread.announced = announced;
+            thread.name_hash = name_hash;
             thread.is_ready = true;
         }
     }

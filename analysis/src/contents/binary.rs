@@ -185,6 +185,15 @@ impl Builder {
                 group,
                 ..
             } => {
+                let known = self.running.get(&serial).copied();
+                let known = known.and_then(|at| self.threads.get_mut(at));
+                let is_it =
+                    |raw: &&mut RawThread| !raw.thread.has_ended && raw.thread.object == object;
+                if let Some(raw) = known.filter(is_it) {
+                    // The thread has been renamed.
+                    raw.name = name;
+                    return;
+                }
                 self.running.insert(serial, self.threads.len());
                 self.threads.push(RawThread {
                     thread: Thread {

@@ -105,8 +105,18 @@ impl GrowingText {
                 TextItem::Comment(remark) => contents.comments.push(remark.to_owned()),
                 TextItem::ThreadStart(_) | TextItem::Trace(_) if self.is_full => {}
                 TextItem::ThreadStart(thread) => {
-                    self.running.insert(thread.serial, contents.threads.len());
-                    contents.threads.push(started(thread));
+                    let known = self.running.get(&thread.serial).copied();
+                    let known = known.and_then(|at| contents.threads.get_mut(at));
+                    let is_it =
+                        |known: &&mut Thread| !known.has_ended && known.object == thread.object;
+                    match known.filter(is_it) {
+                        // The thread has been renamed.
+                        Some(known) => known.name = Some(thread.name.into_owned()),
+                        None => {
+                            self.running.insert(thread.serial, contents.threads.len());
+                            contents.threads.push(started(thread));
+                        }
+                    }
                 }
                 TextItem::ThreadEnd(serial) => {
                     let thread = self.running.get(&serial).copied();
