@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::objects;
 use crate::attach::{self, Target};
 use crate::jvm::process::Pid;
-use crate::render::screen::{Align, headless, print, print_json, printable};
+use crate::render::screen::{Align, headless, print, print_json, printable, printable_lines};
 
 /// Command the agent in a running JVM: start, stop, dump, reset, status, detach.
 ///
@@ -103,7 +103,7 @@ impl Control {
         match reply.error {
             None => Ok(ExitCode::SUCCESS),
             Some(_) if self.json => Ok(ExitCode::FAILURE),
-            Some(error) => bail!("{}", printable(&error)),
+            Some(error) => bail!("{}", printable_lines(&error)),
         }
     }
 }

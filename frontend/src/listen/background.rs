@@ -19,7 +19,7 @@ use super::report::Report;
 use super::save;
 use super::script::Order;
 use super::{Address, Limits, Running, Settings, start};
-use crate::render::screen::printable;
+use crate::render::screen::{printable, printable_lines};
 
 /// The most bytes of a stream that are read at once.
 const READ: u64 = 4 << 20;
@@ -152,7 +152,7 @@ impl Network for Background {
                     error: None,
                     values: answer.values.pairs().to_vec(),
                 }),
-                Some(why) => Err(Refused::new(RefusedKind::Refused, printable(&why))),
+                Some(why) => Err(Refused::new(RefusedKind::Refused, printable_lines(&why))),
             },
             Err(Unanswered::Gone) => Err(gone(number)),
             Err(Unanswered::NotSent(why)) => Err(Refused::new(RefusedKind::Refused, why)),

@@ -124,6 +124,12 @@ pub fn printable(text: &str) -> String {
     escaped(text, is_hostile)
 }
 
+/// A message that may have several lines. The names in it must be printable already where they may hold line feeds.
+pub fn printable_lines(text: &str) -> String {
+    let lines: Vec<String> = text.trim_end().lines().map(printable).collect();
+    lines.join("\n")
+}
+
 /// All that is written at once: line feeds, tabs and colours stay, and what nobody has made
 /// printable is made so here.
 pub fn page(text: &str) -> String {
@@ -289,6 +295,13 @@ mod tests {
             assert_eq!(written(text), shown);
             assert_eq!(page(&printable(&printable(text))), shown, "twice");
         }
+    }
+
+    #[test]
+    fn a_message_keeps_its_lines_and_nothing_else() {
+        let text = "one\n  two\x1b[2J\r\nthree\rfour\n";
+        assert_eq!(printable_lines(text), "one\n  two\\x1b[2J\nthree\\x0dfour");
+        assert_eq!(printable_lines(""), "");
     }
 
     #[test]

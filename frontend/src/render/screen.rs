@@ -4,8 +4,8 @@ use std::env;
 
 pub use hprof_stacks::pictures::numbers::{count, percent};
 
-pub use super::foreign::printable;
 use super::foreign::{Mark, width};
+pub use super::foreign::{printable, printable_lines};
 use super::out;
 pub use super::out::{print, print_json};
 pub use super::table::{Align, columns, headless, whole_columns};

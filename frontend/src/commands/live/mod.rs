@@ -22,7 +22,7 @@ use hprof_stacks::by_method;
 
 use super::record::process_id;
 use crate::render::out::{is_terminal, screen, tell};
-use crate::render::screen::printable;
+use crate::render::screen::{printable, printable_lines};
 use crate::serve::LocalMachine;
 use keys::Action;
 use view::{Facts, View};
@@ -127,12 +127,12 @@ impl Live {
         if recording.is_live()
             && let Err(late) = session.live.detach(recording)
         {
-            tell!("hprof-rs: {}", printable(&late.text));
+            tell!("hprof-rs: {}", printable_lines(&late.text));
         }
         shown?;
         let ended = session.recording.status().ended;
         if let Some(ended) = ended.filter(|why| !why.contains("was detached")) {
-            tell!("hprof-rs: {}", printable(&ended));
+            tell!("hprof-rs: {}", printable_lines(&ended));
         }
         Ok(ExitCode::SUCCESS)
     }

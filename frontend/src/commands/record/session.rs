@@ -30,7 +30,7 @@ use crate::commands::convert;
 use crate::export;
 use crate::launch::{Launch, TOOL_OPTIONS};
 use crate::render::out::tell;
-use crate::render::screen::{count, printable};
+use crate::render::screen::{count, printable, printable_lines};
 use crate::serve::LocalMachine;
 
 /// How often the methods on the screen are counted anew.
@@ -218,19 +218,19 @@ impl<'a> Session<'a> {
         if recording.is_live()
             && let Err(late) = self.live.detach(recording)
         {
-            tell!("hprof-rs: {}", printable(&late.text));
+            tell!("hprof-rs: {}", printable_lines(&late.text));
         }
         let status = recording.status();
         let ended = status.ended.filter(|why| !why.contains("was detached"));
         if let Some(ended) = ended.filter(|_| self.record.pid.is_some()) {
             tell!(
                 "hprof-rs: {} after {} s; the file has what was recorded until then",
-                printable(&ended),
+                printable_lines(&ended),
                 status.seconds
             );
         }
         for note in &status.notes {
-            tell!("hprof-rs: {}", printable(note));
+            tell!("hprof-rs: {}", printable_lines(note));
         }
         let is_written = self.write(recording);
         let is_written = is_written.map_err(|error| self.rescue(recording, error))?;
