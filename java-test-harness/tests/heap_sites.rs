@@ -108,15 +108,14 @@ fn objects_of_known_sites_are_counted_without_an_event() {
             vec!["-XX:ObjectAlignmentInBytes=16"],
             vec!["-Xint"],
             vec!["-XX:TieredStopAtLevel=1"],
-            vec!["-XX:-UseTLAB"],
+            vec!["-XX:+UseG1GC", "-XX:-UseTLAB"],
+            vec!["-XX:TLABRefillWasteFraction=32"],
         ];
         if jdk.feature() < 25 {
             layouts.push(vec!["-XX:-UseCompressedClassPointers"]);
         } else {
             layouts.push(vec!["-XX:+UseCompactObjectHeaders"]);
         }
-        // JDK 11 samples nothing without buffers.
-        layouts.retain(|options| jdk.feature() >= 17 || options != &["-XX:-UseTLAB"]);
         for layout in layouts {
             let run = |options: &str| {
                 let run = Run::new(jdk).jvm_args(&layout).class("Allocations");

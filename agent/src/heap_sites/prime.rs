@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::HeapSites;
 use super::threads::ThreadMode;
 use crate::report;
-use crate::vm::{BoolFlag, Jni, VmStructs, WordFlag};
+use crate::vm::{Jni, VmStructs, WordFlag};
 
 /// The size of one piece, which fits into an allocation buffer.
 const ARRAY: i32 = 1 << 11;
@@ -25,39 +25,35 @@ const MAX_ARRAYS: u32 = 1 << 14;
 
 /// Makes a VM that needs help give up an allocation buffer when an array does not fit
 /// into it, rather than keep it for later: the flag is the part of a buffer that may be wasted,
-/// as a divisor, and is 64 by default. Called before the VM reads it. False when the user has set
-/// the flag to something else.
-pub(super) fn give_up_buffers(structs: Option<VmStructs>) -> bool {
+/// as a divisor, and is 64 by default. Called before the VM reads it. A value that the user has set stays: allocations
+/// beside a buffer are events too.
+pub(super) fn give_up_buffers(structs: Option<VmStructs>) {
     // A run before has set it.
     static IS_SET: AtomicBool = AtomicBool::new(false);
     if IS_SET.load(Ordering::Relaxed) {
-        return true;
+        return;
     }
     let Some(flag) = structs.and_then(|s| s.default_word_flag(WordFlag::TlabRefillWasteFraction))
     else {
-        return false;
+        return;
     };
     // SAFETY: the VM's own table says that the flag lies there, a uintx; it is
     // read by threads that allocate, of which there are none at load time.
     unsafe { *flag = 1 };
     IS_SET.store(true, Ordering::Relaxed);
-    true
 }
 
 impl HeapSites {
     /// Primes the main thread, and says so when it does not work.
     pub(super) fn prime_main(&self, jni: &Jni) {
         let is_primed = self.prime(jni);
-        let buffers = self.structs.and_then(|s| s.bool_flag(BoolFlag::UseTlab));
-        if self.needs_help && buffers == Some(false) {
+        let is_blind = self
+            .structs
+            .is_some_and(VmStructs::allocates_without_buffers);
+        if self.needs_help && is_blind {
             report::error(
-                "heap=sites sees hardly any allocation with -XX:-UseTLAB on this VM; \
-                 leave that option out",
-            );
-        } else if self.needs_help && !self.gives_up_buffers {
-            report::error(
-                "heap=sites misses allocations with -XX:TLABRefillWasteFraction on this VM; \
-                 leave that option out",
+                "heap=sites sees hardly any allocation with -XX:-UseTLAB and this collector on this VM; \
+                 leave that option out, or use -XX:+UseG1GC",
             );
         } else if !is_primed {
             report::error(
