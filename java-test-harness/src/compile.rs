@@ -39,6 +39,13 @@ pub fn redefiner() -> PathBuf {
 
 const REDEFINER: &str = "redefiner.jar";
 
+/// The Java agent whose transformer loads classes of its own.
+pub fn lazy_transformer() -> PathBuf {
+    classes().join(LAZY_TRANSFORMER)
+}
+
+const LAZY_TRANSFORMER: &str = "lazy-transformer.jar";
+
 /// The folder with the programs compiled with other flags than those of [`classes`].
 ///
 /// # Panics
@@ -70,7 +77,16 @@ pub fn classes_compiled_with(flags: &[&str]) -> PathBuf {
             .arg(temporary.path())
             .args(sources),
     );
-    make_redefiner(jdk, temporary.path());
+    let redefiner = "Premain-Class: Redefiner\nCan-Redefine-Classes: true\n";
+    make_agent(jdk, temporary.path(), REDEFINER, "Redefiner", redefiner);
+    let transformer = "Premain-Class: LazyTransformer\nCan-Retransform-Classes: true\n";
+    make_agent(
+        jdk,
+        temporary.path(),
+        LAZY_TRANSFORMER,
+        "LazyTransformer",
+        transformer,
+    );
     // Should another process have been faster, its folder holds the same.
     if let Err(error) = fs::rename(temporary.path(), &folder) {
         assert!(folder.is_dir(), "{}: {error}", folder.display());
@@ -78,17 +94,17 @@ pub fn classes_compiled_with(flags: &[&str]) -> PathBuf {
     folder
 }
 
-fn make_redefiner(jdk: &Jdk, folder: &Path) {
-    let manifest = folder.join("redefiner.manifest");
-    let text = "Premain-Class: Redefiner\nCan-Redefine-Classes: true\n";
+/// Makes the jar of a Java agent. Its nested classes come from the program's class path, which has `folder`.
+fn make_agent(jdk: &Jdk, folder: &Path, name: &str, class: &str, text: &str) {
+    let manifest = folder.join(name).with_extension("manifest");
     fs::write(&manifest, text).unwrap_or_else(|error| panic!("{}: {error}", manifest.display()));
     let mut jar = Command::new(jdk.tool("jar"));
     jar.arg("--create")
         .arg("--file")
-        .arg(folder.join(REDEFINER))
+        .arg(folder.join(name))
         .arg("--manifest")
         .arg(&manifest);
-    run_tool(jar.arg("-C").arg(folder).arg("Redefiner.class"));
+    run_tool(jar.arg("-C").arg(folder).arg(format!("{class}.class")));
 }
 
 fn sources_in(folder: &Path) -> Vec<PathBuf> {

@@ -4,7 +4,9 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Duration;
 
-use java_test_harness::{Jdk, Outcome, Run, agent_library, classes, each_jdk, each_jdk_since};
+use java_test_harness::{
+    Jdk, Outcome, Run, agent_library, classes, each_jdk, each_jdk_since, lazy_transformer,
+};
 
 const MODES: [&str; 9] = [
     "heap=dump",
@@ -56,6 +58,61 @@ fn call_counting_is_refused_where_the_vm_makes_an_aot_cache() {
             let outcome = run.class("Hello").run().expect_status(1);
             assert!(outcome.stderr.contains("AOT cache"), "{}", outcome.stderr);
         }
+    });
+}
+
+/// The VM maps no class data while an agent sees each class load, and ends where it was told to map them.
+#[test]
+fn call_counting_is_refused_where_the_vm_insists_on_class_data() {
+    each_jdk_since(21, |jdk| {
+        let mut options = vec!["-Xshare:on"];
+        if jdk.feature() >= 25 {
+            options.push("-XX:AOTMode=on");
+        }
+        for option in options {
+            let run = Run::new(jdk).agent("cpu=times").jvm_arg(option);
+            let outcome = run.class("Hello").run().expect_status(1);
+            let said = format!("leave out {option}");
+            assert!(outcome.stderr.contains(&said), "{}", outcome.stderr);
+            assert_eq!(outcome.files(), [""; 0], "the output is removed");
+        }
+        let run = Run::new(jdk).agent("cpu=times");
+        let run = run.jvm_args(["-Xshare:on", "-Xshare:auto"]);
+        run.class("Hello").run().expect_status(0);
+    });
+}
+
+/// Transformers run Java code on each thread that loads, links or retransforms classes. Where two of the agent's threads did
+/// that at the start, each waited for a class that the other was linking.
+#[test]
+fn transformers_of_others_do_not_hold_the_start_up() {
+    each_jdk(|jdk| {
+        let other = format!("-javaagent:{}", lazy_transformer().display());
+        for mode in ["cpu=times", "monitor=y,heap=all", "cpu=samples"] {
+            let before = Run::new(jdk).jvm_arg(&other).agent(mode);
+            let behind = Run::new(jdk).agent(mode).jvm_arg(&other);
+            for run in [before, behind] {
+                let outcome = run.class("LazyTransformer").run().expect_status(0);
+                assert_eq!(outcome.stdout, "done\n");
+                if mode == "cpu=times" {
+                    let profile = outcome.profile();
+                    assert_eq!(profile.calls("LazyTransformer.counted"), 1000);
+                    assert_eq!(profile.counter("internal_errors"), 0);
+                }
+            }
+        }
+    });
+}
+
+/// The VM ends within its report of the error, before its event for agents.
+#[test]
+fn a_vm_that_ends_without_memory_is_said_to_leave_no_profile() {
+    each_jdk(|jdk| {
+        let run = Run::new(jdk).agent("cpu=samples");
+        let run = run.jvm_arg("-XX:+ExitOnOutOfMemoryError").class("Hello");
+        let outcome = run.run().expect_status(0);
+        let said = &outcome.stderr;
+        assert!(said.contains("leaves no profile then"), "{said}");
     });
 }
 

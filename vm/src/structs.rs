@@ -5,7 +5,10 @@
 use std::ffi::{CStr, c_char, c_void};
 
 use super::VmLibrary;
-use super::releases::layout::{BoolFlag, Constant, FLAG_ORIGIN, Field, TextFlag, Type, WordFlag};
+use super::releases::layout::{
+    AGENT_ARGUMENTS, BoolFlag, Constant, FLAG_ORIGIN, Field, MAX_ARGUMENTS, TextFlag, Type,
+    WordFlag,
+};
 
 /// Where a field of a VM type is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,11 +169,63 @@ impl VmStructs {
         unsafe { read_name(address) }
     }
 
+    /// How many agents the VM was started with; `None` where the VM does not list its arguments.
+    pub fn agents_at_start(self) -> Option<usize> {
+        let loads_agent = |argument: &CStr| {
+            let starts = |start: &CStr| argument.to_bytes().starts_with(start.to_bytes());
+            AGENT_ARGUMENTS.iter().any(|start| starts(start))
+        };
+        let arguments = self.arguments()?;
+        Some(arguments.filter(|argument| loads_agent(argument)).count())
+    }
+
+    /// The VM's arguments, those of environment variables first; `None` where the VM does not list them.
+    fn arguments(self) -> Option<impl DoubleEndedIterator<Item = &'static CStr>> {
+        let count = self.address(Field::VmArgumentCount)?;
+        let array = self.address(Field::VmArguments)?;
+        // SAFETY: the static fields hold what their declarations in vmStructs.cpp say: an int, and an
+        // array of that many texts, which the VM makes before it loads agents and keeps.
+        let (count, array) = unsafe { (*(count as *const i32), *(array as *const usize)) };
+        if array == 0 || !(0..MAX_ARGUMENTS).contains(&count) {
+            return None;
+        }
+        let places = (0..count as usize).map(move |nth| array + nth * size_of::<usize>());
+        // SAFETY: `places` are those of the array.
+        Some(places.filter_map(|place| unsafe { read_name(place) }))
+    }
+
     /// Whether the collector moves objects while the program runs: ZGC and Shenandoah.
     pub fn moves_objects_concurrently(self) -> bool {
         [BoolFlag::UseZgc, BoolFlag::UseShenandoah]
             .iter()
             .any(|&flag| self.bool_flag(flag) == Some(true))
+    }
+
+    /// Whether the VM ends, in one way or another, at the first `OutOfMemoryError`.
+    pub fn ends_at_out_of_memory(self) -> bool {
+        [BoolFlag::ExitOnOutOfMemory, BoolFlag::CrashOnOutOfMemory]
+            .iter()
+            .any(|&flag| self.bool_flag(flag) == Some(true))
+    }
+
+    /// The option with which the VM ends where it cannot map its class data: an AOT cache (JEP 483), or a class data
+    /// archive.
+    pub fn insists_on_class_data(self) -> Option<&'static str> {
+        let mode = self.text_flag(TextFlag::AotMode);
+        if mode.is_some_and(|mode| mode == c"on") {
+            return Some("-XX:AOTMode=on");
+        }
+        let is_choice = |argument: &&CStr| argument.to_bytes().starts_with(b"-Xshare:");
+        let choice = self.arguments()?.rfind(is_choice);
+        (choice? == c"-Xshare:on").then_some("-Xshare:on")
+    }
+
+    /// Whether the program's code takes memory for objects from the heap itself, without the VM, where threads have no
+    /// allocation buffers: with collectors other than G1, ZGC and Shenandoah, before JDK 17.
+    pub fn allocates_without_buffers(self) -> bool {
+        self.bool_flag(BoolFlag::UseTlab) == Some(false)
+            && self.bool_flag(BoolFlag::UseG1) == Some(false)
+            && !self.moves_objects_concurrently()
     }
 
     /// Whether the VM records or makes an AOT cache in this run (JEP 483, JEP 514).

@@ -10,12 +10,19 @@ use super::java_side::THREAD_SIGNATURE;
 use super::rewriting::{Rewriting, Steps};
 use crate::recording::Run;
 use crate::report;
-use crate::vm::{Class, GlobalRef, Jni, Jvmti, LocalRef, Ref, Result};
+use crate::vm::{Class, GlobalRef, Jni, Jvmti, LocalRef, Ref, Result, VmLibrary, VmStructs};
 
 /// The thread that rewrites half of the classes when the VM starts.
 const HELPER: &str = "HPROF rewriting";
 /// Longest wait for it. It takes some hundredths of a second, but may not run.
 const MAX_WAIT: Duration = Duration::from_secs(60);
+
+/// Whether this is the only agent that the VM was started with. Those of others run Java code while classes are loaded,
+/// linked or retransformed.
+fn is_alone(jvmti: &Jvmti) -> bool {
+    let structs = VmLibrary::of(jvmti).and_then(VmStructs::of);
+    structs.and_then(VmStructs::agents_at_start) == Some(1)
+}
 
 impl CallTimes {
     /// Sends the classes through the hook that the VM has started with, before the program runs.
@@ -30,12 +37,25 @@ impl CallTimes {
             classes.partition(|&class| jvmti.is_interface(class));
         self.starting.store(true, Ordering::Relaxed);
         self.retransform(jvmti, &interfaces, &mut Rewriting::default());
-        self.retransform_on_two(run, jni, &others);
+        if is_alone(jvmti) {
+            let runs_no_java = |&class: &Ref<'_, Class>| {
+                let loader = jvmti.class_loader(jni, class);
+                loader.is_ok_and(|loader| loader.is_none())
+            };
+            let (of_vm, others): (Vec<_>, Vec<_>) = others.into_iter().partition(runs_no_java);
+            self.retransform_on_two(run, jni, &of_vm);
+            self.retransform(jvmti, &others, &mut Rewriting::default());
+        } else {
+            self.retransform(jvmti, &others, &mut Rewriting::default());
+        }
         self.starting.store(false, Ordering::Relaxed);
     }
 
     /// Retransforms on two threads, where they run side by side: the VM parses, verifies and links each class on its
     /// own (`VM_RedefineClasses::lock_classes`), and stops the program only to put them in place.
+    ///
+    /// Neither thread may run Java code meanwhile: it would take locks that the other needs, which waits for it. So
+    /// `classes` are those of the VM's own loader, which are not verified, and no other agent transforms them.
     fn retransform_on_two(&'static self, run: &'static Run, jni: &Jni, classes: &[Ref<'_, Class>]) {
         let jvmti = &run.jvmti;
         // Every other one, as those of a kind are near each other.

@@ -55,6 +55,12 @@ pub(super) fn prepare(
         heap_sites,
         monitors,
     } = parts;
+    if arrival == Arrival::Early && ends_at_out_of_memory(&jvmti) {
+        report::note(
+            "this VM ends at its first OutOfMemoryError without telling its agents, and leaves no profile then: leave \
+             out -XX:+ExitOnOutOfMemoryError and CrashOnOutOfMemoryError, or ask for dumps before that",
+        );
+    }
     let advises = advice::wanted(&settings).filter(|_| arrival == Arrival::Early);
     let (outbox, inbox) = Outbox::new();
     let sampling = Arc::new(Sampling::new(engine));
@@ -186,6 +192,11 @@ fn install_monitors(
         .map_err(|error| set_up_error(&format!("monitor=y cannot have the VM's events ({error})")))
 }
 
+fn ends_at_out_of_memory(jvmti: &Jvmti) -> bool {
+    let structs = VmLibrary::of(jvmti).and_then(VmStructs::of);
+    structs.is_some_and(VmStructs::ends_at_out_of_memory)
+}
+
 fn prepare_calls(
     jvmti: &Jvmti,
     settings: &Settings,
@@ -195,15 +206,22 @@ fn prepare_calls(
         return Ok(None);
     }
     let structs = VmLibrary::of(jvmti).and_then(VmStructs::of);
+    let mode = match settings.modes.cpu_old {
+        true => "cpu=old",
+        false => "cpu=times",
+    };
     if structs.is_some_and(VmStructs::makes_aot_cache) {
-        let mode = if settings.modes.cpu_old {
-            "cpu=old"
-        } else {
-            "cpu=times"
-        };
         return Err(set_up_error(&format!(
             "{mode} rewrites classes, and this VM crashes when it makes an AOT cache of such: leave \
              out -XX:AOTCacheOutput and -XX:AOTMode=record or create, or use cpu=samples"
+        )));
+    }
+    let adds_fields = adds_fields(jvmti, settings, arrival);
+    let insists = structs.and_then(VmStructs::insists_on_class_data);
+    if let Some(option) = insists.filter(|_| adds_fields) {
+        return Err(set_up_error(&format!(
+            "{mode} sees each class load, which this VM does without its class data, and {option} ends it then: \
+             leave out {option}, or use cpu=samples"
         )));
     }
     let depth = settings.call_depth();
@@ -223,7 +241,7 @@ fn prepare_calls(
         depth,
         timing,
         classes,
-        adds_fields: adds_fields(jvmti, settings, arrival),
+        adds_fields,
         signal: settings.signal,
     };
     match CallTimes::prepare(plan, arrival) {

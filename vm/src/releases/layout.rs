@@ -39,6 +39,10 @@ named! {
     Flags = &[(c"JVMFlag", c"flags")];
     /// How many flags there are, an end mark included.
     FlagCount = &[(c"JVMFlag", c"numFlags")];
+    /// The VM's arguments, those of environment variables included.
+    VmArguments = &[(c"Arguments", c"_jvm_args_array")];
+    /// How many arguments there are.
+    VmArgumentCount = &[(c"Arguments", c"_num_jvm_args")];
     /// A flag's name.
     FlagName = &[(c"JVMFlag", c"_name")];
     /// Where a flag's value is.
@@ -218,6 +222,8 @@ named! {
     BoolFlag: &'static CStr;
     /// Threads have allocation buffers of their own.
     UseTlab = c"UseTLAB";
+    /// G1 is in use.
+    UseG1 = c"UseG1GC";
     /// ZGC is in use.
     UseZgc = c"UseZGC";
     /// Shenandoah is in use.
@@ -232,6 +238,10 @@ named! {
     UseCompactObjectHeaders = c"UseCompactObjectHeaders";
     /// Compilers keep debug information between safepoints.
     DebugNonSafepoints = c"DebugNonSafepoints";
+    /// The VM ends at the first `OutOfMemoryError`.
+    ExitOnOutOfMemory = c"ExitOnOutOfMemoryError";
+    /// The VM crashes at the first `OutOfMemoryError`.
+    CrashOnOutOfMemory = c"CrashOnOutOfMemoryError";
 }
 
 named! {
@@ -251,6 +261,12 @@ named! {
     /// The part of an allocation buffer that may be wasted, as a divisor.
     TlabRefillWasteFraction = c"TLABRefillWasteFraction";
 }
+
+/// How arguments begin that load an agent.
+pub(crate) const AGENT_ARGUMENTS: [&CStr; 4] =
+    [c"-agentlib:", c"-agentpath:", c"-javaagent:", c"-Xrun"];
+/// More arguments than a VM gets; a larger count is a misread table.
+pub(crate) const MAX_ARGUMENTS: i32 = 1 << 16;
 
 /// The bits of a flag that tell its origin; all 0 for the default (`JVMFlagOrigin`).
 pub(crate) const FLAG_ORIGIN: i32 = 0xf;
