@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::catalogue::DatabaseAddress;
+use crate::connections::ConnectionLimits;
 use crate::intake::{Recognise, StripRules};
 use crate::live::{Machine, Network};
+use crate::pace::MinimumPace;
 use crate::store::CacheSettings;
 
 /// Everything that the command line says.
@@ -33,13 +35,16 @@ pub struct Config {
     pub max_upload: u64,
     /// The rules by which every heap dump is blanked before it is kept; none to keep them as they are.
     pub strip: Option<StripRules>,
-    /// How long a body may say nothing.
-    pub body_timeout: Duration,
+    /// The number of connections.
+    pub connections: ConnectionLimits,
+    /// The pace at which bodies have to come, and answers to be taken.
+    pub pace: MinimumPace,
     /// Names under which browsers reach the server, beside addresses and `localhost`.
     pub hosts: Vec<String>,
     /// Certificate chain and key, as files in PEM.
     pub tls: Option<(PathBuf, PathBuf)>,
-    /// True if a proxy in front speaks TLS, and says in `X-Forwarded-For` who asks.
+    /// True if a proxy in front speaks TLS, and says in `X-Forwarded-For` who asks. Limits of an address
+    /// are then of that one.
     pub behind_proxy: bool,
     /// Requests that one address may send in a second.
     pub max_rate: u32,

@@ -17,16 +17,15 @@ use crate::catalogue::{
     SqliteCatalogue, Upload,
 };
 use crate::config::Config;
+use crate::connections::{self, Demands};
 use crate::intake::digest;
 use crate::problem::Problem;
-use crate::state::AppState;
+use crate::state::{AppState, MAX_BLOCKING};
 use crate::store::{FolderStore, OpenError, Store};
-use crate::{api, connections, fleet, jobs, live, retention, store, tls};
+use crate::{api, fleet, jobs, live, retention, store, tls};
 
 /// Threads for requests: they wait for others nearly all the time.
 const THREADS: usize = 2;
-/// Threads for the disk and for views.
-const MAX_BLOCKING: usize = 64;
 /// How long a thread without work stays.
 const IDLE: Duration = Duration::from_secs(5);
 /// How long agents may take to end when the server does.
@@ -210,6 +209,11 @@ impl Server {
                 }
             });
             let router = api::router(state.clone());
+            let demands = Demands {
+                limits: state.config().connections,
+                pace: state.config().pace,
+                is_proxied: state.config().behind_proxy,
+            };
             let stop = async {
                 tokio::select! {
                     _ = terminate.recv() => {}
@@ -219,7 +223,7 @@ impl Server {
                 // Ends streams of events, too.
                 state.jobs().stop();
             };
-            connections::serve(self.listener, self.tls, router, stop).await;
+            connections::serve(self.listener, self.tls, router, demands, stop).await;
             sweeper.abort();
             filler.abort();
             let closer = state.clone();

@@ -6,10 +6,13 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tokio::sync::Semaphore;
+
 use crate::catalogue::{Catalogue, Dump, DumpKind, JobState};
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::events::Events;
+use crate::health::Health;
 use crate::ids::DumpId;
 use crate::intake::Uploads;
 use crate::jobs::Jobs;
@@ -19,6 +22,12 @@ use crate::rates::Rates;
 use crate::store::{self, Fault, Local, Store};
 use crate::views::service::Views;
 
+/// Threads of a process for the disk and for views.
+pub(crate) const MAX_BLOCKING: usize = 64;
+/// Those of them that look tokens up.
+const DOOR: usize = 8;
+/// Those of them that read files for answers.
+const SENDING: usize = 8;
 /// How long a request waits for files in the cache that others are about to let go.
 const WAIT_FOR_ROOM: Duration = Duration::from_secs(2);
 /// How often it looks.
@@ -39,10 +48,27 @@ struct Parts {
     uploads: Uploads,
     rates: Rates,
     counters: Counters,
+    health: Health,
+    threads: Threads,
     views: Views,
     live: Option<Live>,
     /// The hash of the token in the printed link.
     link_token: OnceLock<String>,
+}
+
+/// The shares of the threads for blocking work. Files that are sent have the rest.
+struct Threads {
+    work: Arc<Semaphore>,
+    door: Arc<Semaphore>,
+}
+
+impl Default for Threads {
+    fn default() -> Self {
+        Self {
+            work: Arc::new(Semaphore::new(MAX_BLOCKING - DOOR - SENDING)),
+            door: Arc::new(Semaphore::new(DOOR)),
+        }
+    }
 }
 
 /// The files of a finished analysis.
@@ -78,6 +104,8 @@ impl AppState {
             config,
             rates,
             counters: Counters::default(),
+            health: Health::default(),
+            threads: Threads::default(),
             catalogue,
             store,
             jobs: Jobs::default(),
@@ -149,6 +177,11 @@ impl AppState {
         self.0.live.as_ref()
     }
 
+    /// What is known of the catalogue's health.
+    pub(crate) fn health_known(&self) -> &Health {
+        &self.0.health
+    }
+
     /// Does work that waits for the disk or takes long, on a thread for such work.
     ///
     /// # Errors
@@ -157,9 +190,36 @@ impl AppState {
         &self,
         work: impl FnOnce(&Self) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
+        self.on_a_thread(&self.0.threads.work, work).await
+    }
+
+    /// Looks something up before it is known who asks. Such looks have few threads, which nothing else
+    /// takes: neither holds the other up.
+    ///
+    /// # Errors
+    /// Those of the look, and if it panics.
+    pub async fn at_the_door<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Self) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        self.on_a_thread(&self.0.threads.door, look).await
+    }
+
+    async fn on_a_thread<T: Send + 'static>(
+        &self,
+        threads: &Arc<Semaphore>,
+        work: impl FnOnce(&Self) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let place = Arc::clone(threads).acquire_owned().await;
+        let place = place.map_err(Problem::internal)?;
         let state = self.clone();
-        let done = tokio::task::spawn_blocking(move || work(&state)).await;
-        done.unwrap_or_else(|panic| Err(Problem::internal(panic)))
+        let done = tokio::task::spawn_blocking(move || {
+            // The thread is taken until the end, also if the request is gone by then.
+            let _place = place;
+            work(&state)
+        });
+        done.await
+            .unwrap_or_else(|panic| Err(Problem::internal(panic)))
     }
 
     /// Files of the store on this machine; if the cache is full, what is open for nobody goes first. Requests that are

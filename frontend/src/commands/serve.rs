@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 use hprof_platform::catalogue::{DatabaseAddress, Role};
-use hprof_platform::{Config, Retention, Server, access, make_folder, open_catalogue};
+use hprof_platform::{Config, ConnectionLimits, MinimumPace, Retention, Server, access, make_folder, open_catalogue};
 
 use crate::listen::{Address, Background};
 use crate::memory::{free_bytes, parse_bytes, parse_size};
@@ -62,9 +62,24 @@ pub struct Serve {
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "256G")]
     max_upload: u64,
 
-    /// How long an upload may send nothing before its connection ends.
+    /// The time over which `--min-rate` counts, and how long an upload may send nothing.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     body_timeout: u64,
+
+    /// The bytes in a second that a client must send of a body, and take of an answer, while the server
+    /// waits for it; 0 lets it be as slow as it likes, and ends a connection that stands still.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1K")]
+    min_rate: u64,
+
+    /// The connections at once. A quarter of them is for newcomers: the quietest that has shown no token
+    /// gives way to them.
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(64..=100_000))]
+    max_connections: u32,
+
+    /// The connections of one address without a token, and as many with one; 0 for no limit, as for a
+    /// proxy without `--behind-proxy`, whose address all visitors have.
+    #[arg(long, value_name = "N", default_value_t = 256)]
+    max_connections_per_address: u32,
 
     /// The requests that one address may send in a second.
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..))]
@@ -194,7 +209,17 @@ impl Serve {
             allowed_roots: roots.collect::<anyhow::Result<_>>()?,
             max_upload: self.max_upload,
             strip: strip.map(|work| work.rules().clone()),
-            body_timeout: Duration::from_secs(self.body_timeout),
+            connections: ConnectionLimits {
+                all: self.max_connections as usize,
+                per_address: match self.max_connections_per_address {
+                    0 => None,
+                    limit => Some(limit as usize),
+                },
+            },
+            pace: MinimumPace {
+                bytes_per_second: self.min_rate,
+                window: Duration::from_secs(self.body_timeout),
+            },
             hosts: self.host,
             tls: self.tls_cert.zip(self.tls_key),
             behind_proxy: self.behind_proxy,

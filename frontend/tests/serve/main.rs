@@ -31,6 +31,7 @@ mod rules;
 mod s3;
 mod security;
 mod server;
+mod slow;
 mod storage;
 mod tls;
 mod uploads;

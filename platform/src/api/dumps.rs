@@ -202,7 +202,7 @@ pub(super) async fn put(
     });
     let incoming = match incoming.await {
         Ok(incoming) => incoming,
-        Err(problem) => return refuse(&state, &headers, body, problem).await,
+        Err(problem) => return refuse(&headers, body, problem).await,
     };
     let (incoming, received) = receive(&state, body, incoming, &Notify::new()).await?;
     let name = params.name.unwrap_or_default();

@@ -16,6 +16,9 @@ use tokio::time::timeout;
 
 use crate::access::{Caller, needed};
 use crate::catalogue::{Deed, Role};
+use crate::connections::{Full, Standing};
+use crate::intake::slow as slow_body;
+use crate::pace::TooSlow;
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -23,8 +26,10 @@ use crate::state::AppState;
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub IpAddr);
 
+/// The route that tells whether the server works.
+pub(super) const HEALTH: &str = "/healthz";
 /// The cookie with the token.
-const COOKIE: &str = "hprof_rs_session";
+pub(super) const COOKIE: &str = "hprof_rs_session";
 /// The longest body that is no upload.
 const MAX_BODY: usize = 1 << 20;
 /// How long such a body may take.
@@ -77,7 +82,8 @@ async fn check(
     who: &mut Option<Caller>,
 ) -> Result<Request, Box<Response>> {
     let refuse = |problem: Problem| Box::new(problem.into_response());
-    if !state.rates().take(address, Instant::now()) {
+    // A machine that asks for the server's health learns nothing from a limit.
+    if request.uri().path() != HEALTH && !state.rates().take(address, Instant::now()) {
         let mut response = too_many().into_response();
         let headers = response.headers_mut();
         headers.insert(header::RETRY_AFTER, HeaderValue::from_static("2"));
@@ -98,17 +104,16 @@ async fn check(
         return Err(Box::new(session(state, token.to_owned()).await));
     }
     let Some(role) = needed(request.method(), path) else {
+        stand(&request, address, false).map_err(refuse)?;
         return Ok(request);
     };
     let (token, is_cookie) = token_of(request.headers());
     let token = token.map(str::to_owned);
     *who = match token {
         None => None,
-        Some(token) => {
-            let found = state.blocking(move |state| Ok(state.caller(&token)?)).await;
-            found.map_err(refuse)?
-        }
+        Some(token) => caller(state, token).await.map_err(refuse)?,
     };
+    stand(&request, address, who.is_some()).map_err(refuse)?;
     let Some(caller) = who else {
         return Err(refuse(unknown()));
     };
@@ -134,6 +139,43 @@ async fn check(
         true => Ok(request),
         false => whole(request).await.map_err(refuse),
     }
+}
+
+/// Who has a token.
+async fn caller(state: &AppState, token: String) -> Result<Option<Caller>, Problem> {
+    match state.link_caller(&token) {
+        Some(caller) => Ok(Some(caller)),
+        None => {
+            state
+                .at_the_door(move |state| Ok(state.caller(&token)?))
+                .await
+        }
+    }
+}
+
+/// Notes for whom the connection of a request stands.
+fn stand(request: &Request, address: IpAddr, has_token: bool) -> Result<(), Problem> {
+    // Routers in tests are asked without a connection.
+    let standing = request.extensions().get::<Standing>();
+    let set = standing.map_or(Ok(()), |it| it.set(address, has_token));
+    set.map_err(|full| {
+        let detail = match full {
+            Full::OfAddress(limit) => format!(
+                "{address} has {limit} connections with a token; end some, or start the server with \
+                 another --max-connections-per-address"
+            ),
+            Full::OfAll(limit) => format!(
+                "there are {limit} connections with a token; wait, or start the server with a larger \
+                 --max-connections"
+            ),
+        };
+        Problem::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "too-many-connections",
+            "Too many connections",
+            detail,
+        )
+    })
 }
 
 /// The address that sends a request; a proxy's word for it counts only where there is a proxy.
@@ -223,9 +265,7 @@ fn token_in_query(query: &str) -> Option<&str> {
 
 /// Answers the link with the token: a cookie, and the page without the token in its address.
 async fn session(state: &AppState, token: String) -> Response {
-    let given = token.clone();
-    let found = state.blocking(move |state| Ok(state.caller(&given)?)).await;
-    match found {
+    match caller(state, token.clone()).await {
         Err(problem) => problem.into_response(),
         Ok(None) => unknown().into_response(),
         Ok(Some(_)) => {
@@ -250,19 +290,20 @@ async fn whole(request: Request) -> Result<Request, Problem> {
     let (parts, body) = request.into_parts();
     let read = timeout(BODY_TIME, Limited::new(body, MAX_BODY).collect()).await;
     let read = read.map_err(|_| {
-        Problem::new(
-            StatusCode::REQUEST_TIMEOUT,
-            "slow-body",
-            "The body came too slowly",
-            format!("it must be complete after {} s", BODY_TIME.as_secs()),
-        )
+        slow_body(format!(
+            "it must be complete after {} s",
+            BODY_TIME.as_secs()
+        ))
     })?;
-    let read = read.map_err(
-        |error| match error.is::<http_body_util::LengthLimitError>() {
-            true => crate::intake::too_large(MAX_BODY as u64),
-            false => Problem::bad_request("the body broke off"),
-        },
-    )?;
+    let read = read.map_err(|error| {
+        if error.is::<http_body_util::LengthLimitError>() {
+            crate::intake::too_large(MAX_BODY as u64)
+        } else if let Some(slow) = TooSlow::behind(&*error) {
+            slow_body(slow.to_string())
+        } else {
+            Problem::bad_request("the body broke off")
+        }
+    })?;
     Ok(Request::from_parts(parts, Body::from(read.to_bytes())))
 }
 

@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 
 use crate::access::Caller;
 use crate::catalogue::Role;
+use crate::connections::{PlaceFigures, Standing};
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -81,14 +82,18 @@ pub(super) async fn show(
 
 /// Says that the server answers and its catalogue works.
 pub(super) async fn health(State(state): State<AppState>) -> Result<&'static str, Problem> {
-    let checked = state.blocking(|state| Ok(state.catalogue().job_counts()?));
-    checked.await?;
+    state.health().await?;
     Ok("ok\n")
 }
 
 /// Figures in the text format of Prometheus.
-pub(super) async fn metrics(State(state): State<AppState>) -> Result<Response, Problem> {
-    let text = state.blocking(|state| {
+pub(super) async fn metrics(
+    State(state): State<AppState>,
+    standing: Option<Extension<Standing>>,
+) -> Result<Response, Problem> {
+    // Routers in tests are asked without a connection.
+    let places = standing.map_or_else(PlaceFigures::default, |it| it.figures());
+    let text = state.blocking(move |state| {
         let (running, queued) = state.catalogue().job_counts()?;
         let (dumps, bytes) = state.catalogue().totals()?;
         let uploads = state.catalogue().uploads()?;
@@ -104,6 +109,8 @@ pub(super) async fn metrics(State(state): State<AppState>) -> Result<Response, P
             ("uploads", "Uploads under way.", uploads),
             ("disk_free_bytes", "Free bytes of the disk.", free),
             ("resident_bytes", "Memory of the server.", resident),
+            ("connections_without_token", "Connections that have shown no token.", places.without_token),
+            ("connections_with_token", "Connections that have shown a token.", places.with_token),
         ] {
             // Writing to a string cannot fail.
             let _ = write!(
@@ -115,6 +122,13 @@ pub(super) async fn metrics(State(state): State<AppState>) -> Result<Response, P
         let _ = write!(text, "# HELP {name} Answers by class of status.\n# TYPE {name} counter\n");
         for (class, number) in state.counters().classes() {
             let _ = writeln!(text, "{name}{{class=\"{class}xx\"}} {number}");
+        }
+        for (name, about, number) in [
+            ("gave_way", "Connections without a token that ended for newcomers.", places.gave_way),
+            ("too_slow", "Connections that took an answer too slowly.", places.too_slow),
+        ] {
+            let name = format!("hprof_rs_connections_{name}_total");
+            let _ = write!(text, "# HELP {name} {about}\n# TYPE {name} counter\n{name} {number}\n");
         }
         Ok(text)
     });

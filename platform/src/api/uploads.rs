@@ -250,7 +250,7 @@ pub(super) async fn append(
         .await;
     let (part, upload, writer, incoming) = match begun {
         Ok(begun) => begun,
-        Err(problem) => return refuse(&state, &headers, body, problem).await,
+        Err(problem) => return refuse(&headers, body, problem).await,
     };
     let Some(incoming) = incoming else {
         let told = [(OFFSET, upload.length.into())];

@@ -8,7 +8,7 @@ mod redact;
 mod strip_rules;
 mod uploads;
 
-pub use receive::{receive, refuse};
+pub use receive::{receive, refuse, slow};
 pub use strip_rules::{
     MAX_SAID, StripFigures, StripRules, StrippedBy, Stripping, ThreadNamesRule, said_by_sender,
 };

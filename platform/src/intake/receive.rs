@@ -1,6 +1,6 @@
 //! Bodies of requests, from the network to a part.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::body::HttpBody;
@@ -10,21 +10,19 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
 use super::Incoming;
+use crate::pace::TooSlow;
 use crate::problem::Problem;
 use crate::state::AppState;
 
 /// Pieces that wait for the disk; hyper makes them a few hundred kilobytes long at most.
 const WAITING: usize = 4;
-/// The time after which a body must come at a pace.
-const GRACE: Duration = Duration::from_secs(30);
 /// How long a body is read on that nobody takes, so that its sender sees the answer.
 const DRAIN_TIME: Duration = Duration::from_secs(5);
 /// And how much of it, in bytes.
 const MAX_DRAIN: usize = 64 << 20;
-/// The slowest pace, in bytes a second.
-const MIN_PACE: u64 = 1024;
 
-/// Writes a body to a part, whatever of it comes, until `end` is told. Gives the part, and what went
+/// Writes a body to a part, whatever of it comes, until `end` is told. A body that comes too slowly
+/// ends as one that breaks off. Gives the part, and what went
 /// wrong.
 ///
 /// # Errors
@@ -36,59 +34,56 @@ pub async fn receive(
     end: &Notify,
 ) -> Result<(Incoming, Result<(), Problem>), Problem> {
     let (send, mut pieces) = mpsc::channel::<axum::body::Bytes>(WAITING);
-    let writer = tokio::task::spawn_blocking(move || {
-        let mut written = Ok(());
-        while let Some(piece) = pieces.blocking_recv() {
-            written = incoming.write(&piece);
+    let writer_state = state.clone();
+    // A thread is taken while there is something to write, and not while the sender is waited for.
+    let writer = tokio::spawn(async move {
+        let mut batch = Vec::with_capacity(WAITING);
+        while pieces.recv_many(&mut batch, WAITING).await > 0 {
+            let pieces = std::mem::take(&mut batch);
+            let wrote = writer_state.blocking(move |_| {
+                let written = pieces.iter().try_for_each(|piece| incoming.write(piece));
+                Ok((incoming, written))
+            });
+            let written;
+            (incoming, written) = wrote.await?;
             if written.is_err() {
-                break;
+                return Ok((incoming, written));
             }
         }
-        let written = written.and_then(|()| incoming.sync());
-        (incoming, written)
+        let synced = writer_state.blocking(move |_| {
+            let synced = incoming.sync();
+            Ok((incoming, synced))
+        });
+        synced.await
     });
     let read = tokio::select! {
-        read = feed(state, body, &send) => read,
+        read = feed(body, &send) => read,
         () = end.notified() => Err(Problem::conflict("somebody has given the upload up")),
     };
     drop(send);
-    let (incoming, written) = writer.await.map_err(Problem::internal)?;
+    let (incoming, written) = writer.await.map_err(Problem::internal)??;
     Ok((incoming, written.and(read)))
 }
 
 /// Hands the body on until it ends, stalls, breaks off or nobody takes it.
-async fn feed(
-    state: &AppState,
-    mut body: Body,
-    send: &mpsc::Sender<axum::body::Bytes>,
-) -> Result<(), Problem> {
-    let idle = state.config().body_timeout;
-    let began = Instant::now();
-    let mut received = 0;
+async fn feed(mut body: Body, send: &mpsc::Sender<axum::body::Bytes>) -> Result<(), Problem> {
     loop {
-        let Ok(frame) = timeout(idle, body.frame()).await else {
-            let seconds = idle.as_secs();
-            return Err(slow(format!("nothing came for {seconds} s; send the rest")));
-        };
-        let frame = match frame {
+        let frame = match body.frame().await {
             None => return Ok(()),
-            Some(Err(_)) => {
-                return Err(Problem::bad_request("the body broke off; send the rest"));
+            Some(Err(error)) => {
+                return Err(match TooSlow::behind(&error) {
+                    Some(too_slow) => slow(format!("{too_slow}; send the rest")),
+                    None => Problem::bad_request("the body broke off; send the rest"),
+                });
             }
             Some(Ok(frame)) => frame,
         };
         let Ok(piece) = frame.into_data() else {
             continue;
         };
-        received += piece.len() as u64;
-        // The waiting for the disk counts too, so the limit is far below any disk's speed.
-        let waited = began.elapsed();
-        if waited > GRACE && received < waited.as_secs() * MIN_PACE {
-            return Err(slow("the body comes too slowly; send the rest".to_owned()));
-        }
         if send.send(piece).await.is_err() {
             // The writer says why, to somebody who still sends and does not listen yet.
-            let _ = timeout(DRAIN_TIME, drain(&mut body, idle)).await;
+            let _ = timeout(DRAIN_TIME, drain(&mut body)).await;
             return Ok(());
         }
     }
@@ -97,24 +92,22 @@ async fn feed(
 /// Reads what is left of the body of a request that is refused, so that its sender sees the answer.
 /// One that waits for permission to send the body sends none.
 pub async fn refuse<T>(
-    state: &AppState,
     headers: &HeaderMap,
     mut body: Body,
     problem: Problem,
 ) -> Result<T, Problem> {
     let is_long = body.size_hint().lower() > MAX_DRAIN as u64;
     if !headers.contains_key(header::EXPECT) && !is_long {
-        let idle = state.config().body_timeout;
         // It is refused in any case.
-        let _ = timeout(DRAIN_TIME, drain(&mut body, idle)).await;
+        let _ = timeout(DRAIN_TIME, drain(&mut body)).await;
     }
     Err(problem)
 }
 
 /// Reads what is left of a body, if that is not much.
-async fn drain(body: &mut Body, idle: Duration) {
+async fn drain(body: &mut Body) {
     let mut left = MAX_DRAIN;
-    while let Ok(Some(Ok(frame))) = timeout(idle, body.frame()).await {
+    while let Some(Ok(frame)) = body.frame().await {
         let length = frame.data_ref().map_or(0, axum::body::Bytes::len);
         match left.checked_sub(length) {
             Some(less) => left = less,
@@ -123,7 +116,8 @@ async fn drain(body: &mut Body, idle: Duration) {
     }
 }
 
-fn slow(detail: String) -> Problem {
+/// The sender of a body is too slow.
+pub fn slow(detail: String) -> Problem {
     Problem::new(
         StatusCode::REQUEST_TIMEOUT,
         "slow-body",

@@ -11,8 +11,8 @@ use crate::problem::Problem;
 use crate::state::AppState;
 use crate::store::PartId;
 
-/// Bodies that may come at once; each occupies a thread.
-const MAX_BODIES: usize = 16;
+/// Bodies that may come at once; each occupies up to a megabyte.
+const MAX_BODIES: usize = 64;
 /// Uploads of which the hash is kept between their requests; others are read once more at the end.
 const MAX_KEPT: usize = 256;
 

@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
@@ -13,16 +12,15 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::{follow, queue};
 use crate::config::{Config, Fleet, Retention};
-use crate::connections;
+use crate::connections::{self, ConnectionLimits, Demands};
+use crate::pace::MinimumPace;
 use crate::problem::Problem;
 use crate::server::{StartError, clean, open, say};
-use crate::state::AppState;
+use crate::state::{AppState, MAX_BLOCKING};
 use crate::store::CacheSettings;
 
 /// Threads that wait for the database and for processes.
 const THREADS: usize = 1;
-/// Threads for calls that block.
-const MAX_BLOCKING: usize = 64;
 
 /// Everything that the command line says to a worker.
 #[derive(Debug, Clone)]
@@ -57,7 +55,8 @@ impl WorkerConfig {
             allowed_roots: Vec::new(),
             max_upload: 0,
             strip: None,
-            body_timeout: Duration::from_secs(60),
+            connections: ConnectionLimits::default(),
+            pace: MinimumPace::default(),
             hosts: Vec::new(),
             tls: None,
             behind_proxy: false,
@@ -133,7 +132,13 @@ impl StartedWorker {
                     .route("/healthz", get(|| async { "ok\n" }))
                     .route("/readyz", get(ready))
                     .with_state(state.clone());
-                tokio::spawn(connections::serve(listener, None, router, stop));
+                tokio::spawn(connections::serve(
+                    listener,
+                    None,
+                    router,
+                    Demands::default(),
+                    stop,
+                ));
             }
             tokio::select! {
                 _ = terminate.recv() => {}
