@@ -20,6 +20,7 @@ mod machines;
 #[allow(dead_code)] // The benchmarks use all of it.
 #[path = "../../../java-test-harness/src/bin/bench/made_dump.rs"]
 mod made_dump;
+mod paths;
 mod phases;
 #[path = "../../../platform/tests/support/postgres.rs"]
 mod postgres;
