@@ -8,6 +8,9 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+/// The media type of problems.
+pub const MEDIA_TYPE: &str = "application/problem+json";
+
 /// Why a request was not carried out.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Problem {
@@ -105,7 +108,7 @@ impl Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut response = (self.status, Json(&self)).into_response();
-        let kind = HeaderValue::from_static("application/problem+json");
+        let kind = HeaderValue::from_static(MEDIA_TYPE);
         response.headers_mut().insert(header::CONTENT_TYPE, kind);
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
             let seconds = HeaderValue::from_static("3");

@@ -10,6 +10,7 @@ mod support;
 mod agents;
 mod capture;
 mod damaged;
+mod description;
 mod dumps;
 mod failing_storage;
 mod faults;

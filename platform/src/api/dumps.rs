@@ -11,6 +11,7 @@ use serde::Deserialize;
 use tokio::sync::Notify;
 use utoipa::{IntoParams, ToSchema};
 
+use super::description::{Octets, ReportFile};
 use super::extract::{InBody, InPath, InQuery};
 use super::files;
 use crate::catalogue::{Dump, DumpPatch, DumpQuery, JobState, Page};
@@ -174,7 +175,7 @@ pub(super) struct PutParams {
 
 /// Takes a dump whose bytes are the body, as `curl -T FILE` sends it.
 #[utoipa::path(put, path = "/dumps", params(PutParams),
-    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    request_body(content = Octets, content_type = "application/octet-stream"),
     responses((status = 201, body = Dump), (status = 413, body = Problem), (status = 415, body = Problem),
         (status = 507, body = Problem)))]
 pub(super) async fn put(
@@ -245,8 +246,9 @@ pub(super) async fn post(
 
 /// Sends the dump itself; ranges of bytes too.
 #[utoipa::path(get, path = "/dumps/{id}/file", params(("id" = DumpId, Path)),
-    responses((status = 200, content_type = "application/octet-stream"), (status = 206),
-        (status = 404, body = Problem), (status = 416)))]
+    responses((status = 200, body = Octets, content_type = "application/octet-stream"),
+        (status = 206, body = Octets, content_type = "application/octet-stream"),
+        (status = 404, body = Problem), (status = 416, body = Problem)))]
 pub(super) async fn file(
     State(state): State<AppState>,
     InPath(id): InPath<DumpId>,
@@ -263,7 +265,7 @@ pub(super) async fn file(
 
 /// Sends the report as JSON (docs/report-schema.md); of profiles, their summary.
 #[utoipa::path(get, path = "/dumps/{id}/report", params(("id" = DumpId, Path)),
-    responses((status = 200, content_type = "application/json"), (status = 409, body = Problem)))]
+    responses((status = 200, body = ReportFile), (status = 409, body = Problem)))]
 pub(super) async fn report(
     State(state): State<AppState>,
     InPath(id): InPath<DumpId>,
@@ -279,7 +281,7 @@ pub(super) async fn report(
 
 /// Sends the report as a page of its own.
 #[utoipa::path(get, path = "/dumps/{id}/report.html", params(("id" = DumpId, Path)),
-    responses((status = 200, content_type = "text/html"), (status = 409, body = Problem)))]
+    responses((status = 200, body = Octets, content_type = "application/octet-stream"), (status = 409, body = Problem)))]
 pub(super) async fn report_page(
     State(state): State<AppState>,
     InPath(id): InPath<DumpId>,

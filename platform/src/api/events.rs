@@ -15,7 +15,7 @@ const PULSE: Duration = Duration::from_secs(15);
 
 /// Sends events until the visitor goes or the server stops: `job` with a Job, `dump` with a Dump,
 /// `dump_deleted` with an id. A visitor who is too far behind is cut off, and looks again.
-#[utoipa::path(get, path = "/events", responses((status = 200, content_type = "text/event-stream")))]
+#[utoipa::path(get, path = "/events", responses((status = 200, body = String, content_type = "text/event-stream")))]
 pub(super) async fn listen(
     State(state): State<AppState>,
 ) -> Sse<impl Stream<Item = Result<sse::Event, Infallible>>> {

@@ -44,6 +44,7 @@ struct GrowthParams {
     last: Option<u64>,
     /// The size that has to grow.
     #[serde(default)]
+    #[param(inline)]
     by: Measure,
 }
 
@@ -59,6 +60,7 @@ struct RegressionParams {
     new: String,
     /// The size to compare.
     #[serde(default)]
+    #[param(inline)]
     by: Measure,
 }
 
@@ -69,6 +71,7 @@ struct SuspectParams {
     /// Only those that this service carries.
     service: Option<String>,
     /// Only the one with this code.
+    #[param(inline)]
     code: Option<SuspectCode>,
 }
 
@@ -85,7 +88,7 @@ async fn table(
 
 /// The services with their hosts, dumps and live heaps.
 #[utoipa::path(get, path = "/fleet/services", tag = "fleet", params(TableQuery),
-    responses((status = 200, body = Table), (status = "4XX", body = Problem)))]
+    responses((status = 200, content((Table = "application/json"), (String = "text/csv")))))]
 async fn services(
     State(state): State<AppState>,
     InQuery(query): InQuery<TableQuery>,
@@ -95,7 +98,7 @@ async fn services(
 
 /// The bytes that equal strings and arrays waste, by service.
 #[utoipa::path(get, path = "/fleet/waste", tag = "fleet", params(TableQuery),
-    responses((status = 200, body = Table), (status = "4XX", body = Problem)))]
+    responses((status = 200, content((Table = "application/json"), (String = "text/csv")))))]
 async fn waste(
     State(state): State<AppState>,
     InQuery(query): InQuery<TableQuery>,
@@ -105,7 +108,7 @@ async fn waste(
 
 /// The builds of a service, the newest first.
 #[utoipa::path(get, path = "/fleet/builds", tag = "fleet", params(TableQuery, ServiceParams),
-    responses((status = 200, body = Table), (status = "4XX", body = Problem)))]
+    responses((status = 200, content((Table = "application/json"), (String = "text/csv")))))]
 async fn builds(
     State(state): State<AppState>,
     InQuery(query): InQuery<TableQuery>,
@@ -119,7 +122,7 @@ async fn builds(
 
 /// The classes of a service that grew from each of the last dumps to the next.
 #[utoipa::path(get, path = "/fleet/growth", tag = "fleet", params(TableQuery, GrowthParams),
-    responses((status = 200, body = Table), (status = "4XX", body = Problem)))]
+    responses((status = 200, content((Table = "application/json"), (String = "text/csv")))))]
 async fn growth(
     State(state): State<AppState>,
     InQuery(query): InQuery<TableQuery>,
@@ -139,7 +142,7 @@ async fn growth(
 
 /// The classes that take more in a new build of a service than in an old one.
 #[utoipa::path(get, path = "/fleet/regressions", tag = "fleet", params(TableQuery, RegressionParams),
-    responses((status = 200, body = Table), (status = "4XX", body = Problem)))]
+    responses((status = 200, content((Table = "application/json"), (String = "text/csv")))))]
 async fn regressions(
     State(state): State<AppState>,
     InQuery(query): InQuery<TableQuery>,
@@ -154,7 +157,7 @@ async fn regressions(
 
 /// Leak suspects over all services, those of most services first.
 #[utoipa::path(get, path = "/fleet/suspects", tag = "fleet", params(TableQuery, SuspectParams),
-    responses((status = 200, body = Table), (status = "4XX", body = Problem)))]
+    responses((status = 200, content((Table = "application/json"), (String = "text/csv")))))]
 async fn suspects(
     State(state): State<AppState>,
     InQuery(query): InQuery<TableQuery>,
@@ -170,7 +173,7 @@ async fn suspects(
 /// The services that carry a suspect.
 #[utoipa::path(get, path = "/fleet/suspects/{code}", tag = "fleet",
     params(("code" = SuspectCode, Path, description = "The code of the suspect"), TableQuery),
-    responses((status = 200, body = Table), (status = "4XX", body = Problem)))]
+    responses((status = 200, content((Table = "application/json"), (String = "text/csv")))))]
 async fn carriers(
     State(state): State<AppState>,
     InPath(code): InPath<SuspectCode>,
@@ -185,7 +188,7 @@ async fn carriers(
 /// A question to exported tables in SQL, for DuckDB and Spark: a file of docs/fleet.
 #[utoipa::path(get, path = "/fleet/sql/{file}", tag = "fleet",
     params(("file" = String, Path, description = "Its name, such as `growing-classes.sql`")),
-    responses((status = 200, content_type = "text/plain"), (status = 404, body = Problem)))]
+    responses((status = 200, body = String, content_type = "text/plain"), (status = 404, body = Problem)))]
 async fn sql(InPath(file): InPath<String>) -> Result<impl IntoResponse, Problem> {
     let mut files = fleet::SQL.iter();
     let Some((_, text)) = files.find(|known| known.0 == file) else {

@@ -20,6 +20,7 @@ pub(super) struct ListParams {
     /// The largest number of rows; 1000 at most.
     limit: Option<usize>,
     /// In this state only.
+    #[param(inline)]
     state: Option<JobState>,
 }
 

@@ -10,6 +10,7 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::description::{Octets, ReportFile};
 use super::extract::{InBody, InPath, InQuery};
 use super::files;
 use crate::catalogue::{Dump, DumpKind};
@@ -82,7 +83,7 @@ async fn download(state: AppState, id: DumpId, shown: Shown) -> Result<Response,
 
 /// Shows the collections of a garbage collection log or a recording (docs/gc.md).
 #[utoipa::path(get, path = "/dumps/{id}/gc", tag = "logs", params(("id" = DumpId, Path)),
-    responses((status = 200, content_type = "application/json"), (status = "4XX", body = Problem)))]
+    responses((status = 200, body = ReportFile)))]
 async fn gc(
     State(state): State<AppState>,
     InPath(id): InPath<DumpId>,
@@ -92,7 +93,7 @@ async fn gc(
 
 /// Sends the collections of a log or a recording as a page of its own.
 #[utoipa::path(get, path = "/dumps/{id}/gc.html", tag = "logs", params(("id" = DumpId, Path)),
-    responses((status = 200, content_type = "text/html"), (status = "4XX", body = Problem)))]
+    responses((status = 200, body = Octets, content_type = "application/octet-stream")))]
 async fn gc_page(
     State(state): State<AppState>,
     InPath(id): InPath<DumpId>,
@@ -102,7 +103,7 @@ async fn gc_page(
 
 /// Shows the thread dumps of a file or a recording (docs/stacks.md).
 #[utoipa::path(get, path = "/dumps/{id}/stacks", tag = "logs", params(("id" = DumpId, Path)),
-    responses((status = 200, content_type = "application/json"), (status = "4XX", body = Problem)))]
+    responses((status = 200, body = ReportFile)))]
 async fn stacks(
     State(state): State<AppState>,
     InPath(id): InPath<DumpId>,
@@ -112,7 +113,7 @@ async fn stacks(
 
 /// Sends the thread dumps of a file or a recording as a page of its own.
 #[utoipa::path(get, path = "/dumps/{id}/stacks.html", tag = "logs", params(("id" = DumpId, Path)),
-    responses((status = 200, content_type = "text/html"), (status = "4XX", body = Problem)))]
+    responses((status = 200, body = Octets, content_type = "application/octet-stream")))]
 async fn stacks_page(
     State(state): State<AppState>,
     InPath(id): InPath<DumpId>,
@@ -144,7 +145,7 @@ fn ids<'a>(texts: impl Iterator<Item = &'a str>) -> Result<Vec<DumpId>, Problem>
 
 /// Compares garbage collection logs or recordings, in this order.
 #[utoipa::path(get, path = "/gc", tag = "logs", params(Several),
-    responses((status = 200, body = GcComparison), (status = "4XX", body = Problem)))]
+    responses((status = 200, body = GcComparison)))]
 async fn compare_gc(
     State(state): State<AppState>,
     InQuery(several): InQuery<Several>,
@@ -166,7 +167,7 @@ async fn compare_gc(
 
 /// Shows thread dumps of several files together, oldest first: what moved between them.
 #[utoipa::path(get, path = "/stacks", tag = "logs", params(Several),
-    responses((status = 200, body = ThreadsTogether), (status = "4XX", body = Problem)))]
+    responses((status = 200, body = ThreadsTogether)))]
 async fn compare_stacks(
     State(state): State<AppState>,
     InQuery(several): InQuery<Several>,
@@ -203,7 +204,7 @@ struct Join {
 /// Puts the files of one rotated garbage collection log together, in the order of their times; the result is a log
 /// like others.
 #[utoipa::path(post, path = "/gc", tag = "logs", request_body = Join,
-    responses((status = 201, body = Dump), (status = "4XX", body = Problem), (status = 507, body = Problem)))]
+    responses((status = 201, body = Dump), (status = 507, body = Problem)))]
 async fn join(
     State(state): State<AppState>,
     InBody(join): InBody<Join>,

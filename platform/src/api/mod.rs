@@ -1,5 +1,6 @@
 //! Routes, authentication, limits. The only part of the server that knows HTTP.
 
+mod description;
 mod direct;
 mod dumps;
 mod events;
@@ -38,8 +39,8 @@ use crate::state::AppState;
 ))]
 struct Document;
 
-/// All routes.
-pub fn router(state: AppState) -> Router {
+/// The routes that the description has, with it.
+fn described() -> (Router<AppState>, utoipa::openapi::OpenApi) {
     let api = OpenApiRouter::new()
         .routes(routes!(server::show))
         .routes(routes!(dumps::list, dumps::put, dumps::post))
@@ -65,11 +66,23 @@ pub fn router(state: AppState) -> Router {
     let (api, document) = OpenApiRouter::with_openapi(Document::openapi())
         .nest("/api/v1", api)
         .split_for_parts();
+    (api, description::complete(document))
+}
+
+/// The description of the API.
+#[cfg(test)]
+fn document() -> utoipa::openapi::OpenApi {
+    described().1
+}
+
+/// All routes.
+pub fn router(state: AppState) -> Router {
+    let (api, document) = described();
     api.route(
         "/api/v1/openapi.json",
         get(|| async move { Json(document) }),
     )
-    .route("/healthz", get(server::health))
+    .route(guard::HEALTH, get(server::health))
     .route("/metrics", get(server::metrics))
     .fallback(page::serve)
     .method_not_allowed_fallback(wrong_method)

@@ -15,6 +15,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use tokio::time::sleep;
 
+use super::description::Octets;
 use super::extract::InPath;
 use crate::catalogue::Upload;
 use crate::intake::{Incoming, Wishes, file_name, of_disk, receive, refuse};
@@ -103,7 +104,7 @@ pub(super) async fn options(State(state): State<AppState>) -> Response {
 /// Begins an upload. Keys of the metadata: `filename`, `strip` (`true` blanks values before the dump is
 /// kept), `fail_above` (rules with commas between them), `stripped` (what the sender has blanked, in JSON).
 #[utoipa::path(post, path = "/uploads",
-    params(("Upload-Length" = u64, Header), ("Upload-Metadata" = Option<String>, Header)),
+    params(("Tus-Resumable" = String, Header), ("Upload-Length" = u64, Header), ("Upload-Metadata" = Option<String>, Header)),
     responses((status = 201), (status = 413, body = Problem), (status = 507, body = Problem)))]
 pub(super) async fn create(
     State(state): State<AppState>,
@@ -182,7 +183,7 @@ fn became(upload: &Upload) -> Result<Option<(HeaderName, HeaderValue)>, Problem>
 
 /// Tells how far an upload is.
 #[utoipa::path(head, path = "/uploads/{id}", params(("id" = String, Path)),
-    responses((status = 200), (status = 404)))]
+    responses((status = 200)))]
 pub(super) async fn tell(
     State(state): State<AppState>,
     InPath(id): InPath<String>,
@@ -200,8 +201,9 @@ pub(super) async fn tell(
 /// Adds bytes to an upload. With the last of them it becomes a dump, whose id is in the header
 /// `Hprof-Dump` of the answer.
 #[utoipa::path(patch, path = "/uploads/{id}",
-    params(("id" = String, Path), ("Upload-Offset" = u64, Header)),
-    request_body(content = Vec<u8>, content_type = "application/offset+octet-stream"),
+    params(("id" = String, Path), ("Tus-Resumable" = String, Header),
+        ("Upload-Offset" = u64, Header)),
+    request_body(content = Octets, content_type = "application/offset+octet-stream"),
     responses((status = 204), (status = 404, body = Problem), (status = 409, body = Problem),
         (status = 415, body = Problem), (status = 423, body = Problem), (status = 507, body = Problem)))]
 pub(super) async fn append(

@@ -35,7 +35,7 @@ macro_rules! tables {
             path = $path,
             tag = "views",
             params(("id" = String, Path, description = "The dump"), TableQuery),
-            responses((status = 200, body = Table), (status = "4XX", body = Problem)),
+            responses((status = 200, content((Table = "application/json"), (String = "text/csv")))),
         )]
         async fn $name(
             State(state): State<AppState>,
@@ -80,7 +80,7 @@ macro_rules! tables_by {
             path = $path,
             tag = "views",
             params(("id" = String, Path, description = "The dump"), TableQuery, $query),
-            responses((status = 200, body = Table), (status = "4XX", body = Problem)),
+            responses((status = 200, content((Table = "application/json"), (String = "text/csv")))),
         )]
         async fn $name(
             State(state): State<AppState>,
@@ -120,7 +120,7 @@ macro_rules! tables_of {
                 TableQuery,
                 $query,
             ),
-            responses((status = 200, body = Table), (status = "4XX", body = Problem)),
+            responses((status = 200, content((Table = "application/json"), (String = "text/csv")))),
         )]
         async fn $name(
             State(state): State<AppState>,
@@ -160,7 +160,7 @@ macro_rules! wholes {
             path = $path,
             tag = "views",
             params(("id" = String, Path, description = "The dump")),
-            responses((status = 200, body = $answer), (status = "4XX", body = Problem)),
+            responses((status = 200, body = $answer)),
         )]
         async fn $name(
             State(state): State<AppState>,
@@ -182,7 +182,7 @@ wholes! {
 #[utoipa::path(
     get, path = "/dumps/{id}/treemap", tag = "views",
     params(("id" = String, Path, description = "The dump"), map::TreemapQuery),
-    responses((status = 200, body = map::Area), (status = "4XX", body = Problem)),
+    responses((status = 200, body = map::Area)),
 )]
 async fn treemap(
     State(state): State<AppState>,
@@ -206,7 +206,7 @@ macro_rules! items {
                 ("id" = String, Path, description = "The dump"),
                 ("of" = String, Path, description = "The identifier of the object or class"),
             ),
-            responses((status = 200, body = $answer), (status = "4XX", body = Problem)),
+            responses((status = 200, body = $answer)),
         )]
         async fn $name(
             State(state): State<AppState>,
@@ -237,7 +237,7 @@ items! {
 #[utoipa::path(
     get, path = "/dumps/{id}/compare", tag = "views",
     params(("id" = String, Path, description = "The dump"), TableQuery, comparison::CompareQuery),
-    responses((status = 200, body = Table), (status = "4XX", body = Problem)),
+    responses((status = 200, content((Table = "application/json"), (String = "text/csv")))),
 )]
 async fn compare(
     State(state): State<AppState>,

@@ -22,6 +22,7 @@ use super::table::{Cell, Links, Table, bytes, count, text};
 pub struct ClassReferencesQuery {
     /// `out` for the classes that instances refer to, `in` for those that refer to instances.
     #[serde(default)]
+    #[param(inline)]
     pub direction: Direction,
 }
 

@@ -36,6 +36,7 @@ pub struct CompareQuery {
     pub with: String,
     /// The unit of the rows.
     #[serde(default)]
+    #[param(inline)]
     pub by: CompareBy,
 }
 

@@ -37,6 +37,7 @@ pub enum DominatorsBy {
 pub struct DominatorsQuery {
     /// The unit of the rows.
     #[serde(default)]
+    #[param(inline)]
     pub by: DominatorsBy,
     /// The `node` of the row whose children are wanted; the top of the tree without it.
     pub node: Option<String>,

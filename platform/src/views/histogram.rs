@@ -37,6 +37,7 @@ pub enum HistogramBy {
 pub struct HistogramQuery {
     /// The unit of the rows.
     #[serde(default)]
+    #[param(inline)]
     pub by: HistogramBy,
     /// With `by=superclass`: the class whose sub-classes are wanted, as `node` of a row has it.
     pub node: Option<String>,

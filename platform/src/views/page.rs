@@ -48,6 +48,7 @@ pub struct TableQuery {
     pub filter: Option<String>,
     /// `json` or `csv`.
     #[serde(default)]
+    #[param(inline)]
     pub format: TableForm,
 }
 

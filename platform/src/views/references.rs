@@ -32,6 +32,7 @@ pub enum Direction {
 pub struct ReferencesQuery {
     /// `out` or `in`.
     #[serde(default)]
+    #[param(inline)]
     pub direction: Direction,
 }
 

@@ -33,7 +33,7 @@ struct HistogramQuery {
 /// for a while.
 #[utoipa::path(get, path = "/jvms/{id}/histogram", tag = "jvms",
     params(("id" = String, Path, description = "The JVM"), HistogramQuery, TableQuery),
-    responses((status = 200, body = Table), (status = 403, body = Problem),
+    responses((status = 200, content((Table = "application/json"), (String = "text/csv"))), (status = 403, body = Problem),
         (status = 404, body = Problem)))]
 async fn histogram(
     State(state): State<AppState>,

@@ -98,7 +98,7 @@ async fn flame(
 /// Methods of what is recorded, with their costs.
 #[utoipa::path(get, path = "/jvms/{id}/profile/methods", tag = "jvms",
     params(("id" = String, Path, description = "The JVM"), ProfileQuery, TableQuery, LastQuery),
-    responses((status = 200, body = Table), (status = 409, body = Problem)))]
+    responses((status = 200, content((Table = "application/json"), (String = "text/csv"))), (status = 409, body = Problem)))]
 async fn methods(
     State(state): State<AppState>,
     InPath(id): InPath<String>,
@@ -115,7 +115,7 @@ async fn methods(
 #[utoipa::path(get, path = "/jvms/{id}/profile/tree", tag = "jvms",
     params(("id" = String, Path, description = "The JVM"), ProfileQuery, TreeQuery,
         TableQuery, LastQuery),
-    responses((status = 200, body = Table), (status = 409, body = Problem)))]
+    responses((status = 200, content((Table = "application/json"), (String = "text/csv"))), (status = 409, body = Problem)))]
 async fn tree(
     State(state): State<AppState>,
     InPath(id): InPath<String>,

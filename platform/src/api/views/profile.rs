@@ -57,7 +57,7 @@ async fn ask<T: Send + 'static>(
 #[utoipa::path(
     get, path = "/dumps/{id}/profile", tag = "profiles",
     params(("id" = String, Path, description = "The profile")),
-    responses((status = 200, body = views::ProfileAbout), (status = "4XX", body = Problem)),
+    responses((status = 200, body = views::ProfileAbout)),
 )]
 async fn about(
     State(state): State<AppState>,
@@ -72,7 +72,7 @@ async fn about(
 #[utoipa::path(
     get, path = "/dumps/{id}/profile/flame", tag = "profiles",
     params(("id" = String, Path, description = "The profile"), ProfileQuery, FlameQuery),
-    responses((status = 200, body = views::Flame), (status = "4XX", body = Problem)),
+    responses((status = 200, body = views::Flame)),
 )]
 async fn flame(
     State(state): State<AppState>,
@@ -88,7 +88,7 @@ async fn flame(
 #[utoipa::path(
     get, path = "/dumps/{id}/profile/compare", tag = "profiles",
     params(("id" = String, Path, description = "The profile before"), ProfileQuery, FlameQuery),
-    responses((status = 200, body = views::Flame), (status = "4XX", body = Problem)),
+    responses((status = 200, body = views::Flame)),
 )]
 async fn compare(
     State(state): State<AppState>,
@@ -111,7 +111,7 @@ async fn compare(
 #[utoipa::path(
     get, path = "/dumps/{id}/profile/methods", tag = "profiles",
     params(("id" = String, Path, description = "The profile"), ProfileQuery, TableQuery),
-    responses((status = 200, body = Table), (status = "4XX", body = Problem)),
+    responses((status = 200, content((Table = "application/json"), (String = "text/csv")))),
 )]
 async fn methods(
     State(state): State<AppState>,
@@ -128,7 +128,7 @@ async fn methods(
 #[utoipa::path(
     get, path = "/dumps/{id}/profile/tree", tag = "profiles",
     params(("id" = String, Path, description = "The profile"), ProfileQuery, TreeQuery, TableQuery),
-    responses((status = 200, body = Table), (status = "4XX", body = Problem)),
+    responses((status = 200, content((Table = "application/json"), (String = "text/csv")))),
 )]
 async fn tree(
     State(state): State<AppState>,

@@ -28,7 +28,7 @@ fn runner(state: &AppState) -> Runner<'_> {
 #[utoipa::path(
     post, path = "/dumps/{id}/query", tag = "views", request_body = SqlQuery,
     params(("id" = String, Path, description = "The dump")),
-    responses((status = 200, body = SqlAnswer), (status = "4XX", body = Problem)),
+    responses((status = 200, body = SqlAnswer)),
 )]
 async fn query(
     State(state): State<AppState>,
@@ -46,7 +46,7 @@ async fn query(
 #[utoipa::path(
     get, path = "/dumps/{id}/query/schema", tag = "views",
     params(("id" = String, Path, description = "The dump")),
-    responses((status = 200, body = SqlSchema), (status = "4XX", body = Problem)),
+    responses((status = 200, body = SqlSchema)),
 )]
 async fn schema(
     State(state): State<AppState>,
