@@ -22,10 +22,10 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// How old the last one may be while the next does not come.
 const STALE: Duration = Duration::from_secs(15);
 
-/// What was found, and when.
+/// The last answer of the catalogue, and its time.
 type Found = Option<(Instant, Result<(), Problem>)>;
 
-/// What is known of the catalogue's health.
+/// The known health of the catalogue.
 pub struct Health {
     found: watch::Sender<Found>,
     is_asking: AtomicBool,

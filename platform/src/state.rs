@@ -24,9 +24,9 @@ use crate::views::service::Views;
 
 /// Threads of a process for the disk and for views.
 pub(crate) const MAX_BLOCKING: usize = 64;
-/// Those of them that look tokens up.
+/// The share that looks tokens up.
 const DOOR: usize = 8;
-/// Those of them that read files for answers.
+/// The share that reads files for answers.
 const SENDING: usize = 8;
 /// How long a request waits for files in the cache that others are about to let go.
 const WAIT_FOR_ROOM: Duration = Duration::from_secs(2);
@@ -177,7 +177,7 @@ impl AppState {
         self.0.live.as_ref()
     }
 
-    /// What is known of the catalogue's health.
+    /// The known health of the catalogue.
     pub(crate) fn health_known(&self) -> &Health {
         &self.0.health
     }
@@ -197,7 +197,7 @@ impl AppState {
     /// takes: neither holds the other up.
     ///
     /// # Errors
-    /// Those of the look, and if it panics.
+    /// Errors of the look, and a panic of it.
     pub async fn at_the_door<T: Send + 'static>(
         &self,
         look: impl FnOnce(&Self) -> Result<T, Problem> + Send + 'static,

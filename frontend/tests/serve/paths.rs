@@ -3,7 +3,7 @@
 use crate::server::Server;
 use crate::support::Scene;
 
-/// What a browser asks for when somebody follows a link.
+/// The media types that a browser asks for when a link is followed.
 const OF_BROWSER: (&str, &str) = ("accept", "text/html,application/xhtml+xml,*/*;q=0.8");
 
 #[test]

@@ -1,4 +1,4 @@
-//! Clients that read or write slowly hold nobody up: many connections from one address that take
+//! Clients that read or write slowly hold no others up: many connections from one address that take
 //! nothing, heads and bodies that come byte by byte.
 
 use std::io::{Read, Write};
@@ -86,7 +86,7 @@ fn assert_ok(answer: &Answer) {
 }
 
 #[test]
-fn many_connections_that_read_slowly_hold_nobody_up() {
+fn many_connections_that_read_slowly_hold_no_others_up() {
     raise_files();
     let scene = Scene::new();
     let reader = token(&scene, "reader:team");
@@ -137,7 +137,7 @@ fn an_answer_that_is_not_taken_ends_and_one_that_is_taken_at_a_pace_does_not() {
 }
 
 #[test]
-fn heads_and_bodies_that_come_byte_by_byte_hold_nobody_up_and_end() {
+fn heads_and_bodies_that_come_byte_by_byte_hold_no_others_up_and_end() {
     let scene = Scene::new();
     let server = Server::start(&scene, &["--body-timeout", "2"]);
     let (host, token) = (&server.address, &server.token);

@@ -54,7 +54,7 @@ const OTHER_FILES: u64 = 512;
 /// The fewest connections, however few files the system allows.
 const FEWEST: usize = 64;
 
-/// What a server demands of connections.
+/// The demands of a server on connections.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Demands {
     /// Their number.
