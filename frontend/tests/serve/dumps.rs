@@ -211,7 +211,7 @@ fn what_is_neither_dump_nor_profile_is_refused_with_a_sentence() {
 }
 
 #[test]
-fn the_description_names_every_route_and_the_page_is_at_every_other_address() {
+fn the_description_names_every_route_and_the_page_is_at_its_own_addresses() {
     let scene = Scene::new();
     let server = Server::start(&scene, &[]);
     let document = server.get("/api/v1/openapi.json").json();
