@@ -121,6 +121,8 @@ struct Message<'a> {
     locations: FxHashMap<u64, &'a [u8]>,
     /// Name and file by number.
     functions: FxHashMap<u64, (u64, u64)>,
+    /// The number of functions so far.
+    function_count: u64,
     time_nanos: u64,
 }
 
@@ -195,7 +197,7 @@ pub(crate) fn read(file: &[u8], passed: &mut dyn FnMut(Range<usize>)) -> Profile
         }
     }
     let created = message.time_nanos / 1_000_000;
-    Reader::new(message).add_all(&mut builder);
+    Reader::new(message, file.len()).add_all(&mut builder);
     passed(0..file.len());
     builder.finish(Kind::Pprof, (created > 0).then_some(created))
 }
@@ -212,6 +214,9 @@ impl<'a> Message<'a> {
             (5, Value::Bytes(bytes)) => {
                 let [_, id, name, system_name, file] = fixed(bytes);
                 let name = if name == 0 { system_name } else { name };
+                // Some writers of .NET number functions by their order, from 1, and state no number.
+                self.function_count += 1;
+                let id = if id == 0 { self.function_count } else { id };
                 self.functions.insert(id, (name, file));
             }
             (6, Value::Bytes(bytes)) => self.strings.push(bytes),
@@ -275,8 +280,14 @@ impl Column {
     }
 }
 
+/// Frames for each byte of the file, and for any file: samples may name one place with many inlined methods any number
+/// of times. Those of real programs take less than one for a byte.
+const FRAME_ROOM: (usize, usize) = (4, 1 << 20);
+
 struct Reader<'a> {
     message: Message<'a>,
+    /// Frames that stacks may still take.
+    frame_room: usize,
     columns: Vec<Option<Column>>,
     /// The frames of a location, innermost first.
     frames: FxHashMap<u64, Vec<FrameIndex>>,
@@ -285,7 +296,8 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(message: Message<'a>) -> Self {
+    /// Reads a message of that many bytes.
+    fn new(message: Message<'a>, length: usize) -> Self {
         let mut columns: Vec<Option<Column>> = Vec::new();
         for &[_, name, unit] in &message.types {
             let column = Column::of(&message.string(name), &message.string(unit));
@@ -304,8 +316,10 @@ impl<'a> Reader<'a> {
                 factor: 1,
             });
         }
+        let (per_byte, fixed) = FRAME_ROOM;
         Self {
             message,
+            frame_room: length.saturating_mul(per_byte).saturating_add(fixed),
             columns,
             frames: FxHashMap::default(),
             classes: FxHashMap::default(),
@@ -313,7 +327,7 @@ impl<'a> Reader<'a> {
     }
 
     fn add_all(&mut self, builder: &mut Builder) {
-        let mut lacking = 0;
+        let (mut lacking, mut left_out) = (0_u64, 0_u64);
         for sample in std::mem::take(&mut self.message.samples) {
             let (mut locations, mut values) = (Vec::new(), Vec::new());
             let mut thread = None;
@@ -344,7 +358,10 @@ impl<'a> Reader<'a> {
                 }
                 let found = &self.frames[&location];
                 lacking += u64::from(found.is_empty());
-                frames.extend(found);
+                let taken = found.len().min(self.frame_room);
+                self.frame_room -= taken;
+                left_out += (found.len() - taken) as u64;
+                frames.extend(found.iter().take(taken));
             }
             let trace = builder.trace(thread, &frames);
             for (column, value) in self.columns.iter().zip(values) {
@@ -354,6 +371,12 @@ impl<'a> Reader<'a> {
                     builder.add(column.measure, trace, class, cost);
                 }
             }
+        }
+        if left_out > 0 {
+            let message = format!(
+                "the file repeats long stacks; there is no room for {left_out} of their frames"
+            );
+            builder.damage(None, 0, message);
         }
         if lacking > 0 {
             let message =
@@ -560,6 +583,42 @@ mod tests {
         assert!(!is_at(&[]));
         // One field proves nothing.
         assert!(!is_at(&number(9, 1_700_000_000)));
+    }
+
+    #[test]
+    fn functions_without_numbers_are_numbered_in_their_order() {
+        let file = [
+            part(1, &[number(1, 1), number(2, 2)]),
+            part(2, &[packed(1, &[2, 1], true), packed(2, &[5], true)]),
+            part(4, &[number(1, 1), part(4, &[number(1, 1)])]),
+            part(4, &[number(1, 2), part(4, &[number(1, 2)])]),
+            part(5, &[number(2, 3)]),
+            part(5, &[number(2, 4)]),
+            ["", "samples", "count", "a.main", "a.work"]
+                .iter()
+                .flat_map(|it| part(6, &[it.as_bytes().to_vec()]))
+                .collect(),
+        ];
+        let profile = read(&file.concat(), &mut |_| {});
+        assert_eq!(profile.damaged, 0, "{:?}", profile.damage);
+        let costs = by_method(&profile.stacks, &profile.weights[0]);
+        let found: Vec<_> = costs.iter().map(|it| (&*it.name, it.own)).collect();
+        assert_eq!(found, [("a.work", 5), ("a.main", 0)]);
+    }
+
+    #[test]
+    fn places_with_many_methods_do_not_multiply_without_end() {
+        let mut file = fields(true);
+        let lines: Vec<Vec<u8>> = (0..5_000).map(|_| part(4, &[number(1, 3)])).collect();
+        file.push(part(4, &[vec![number(1, 9)], lines].concat()));
+        file.push(part(
+            2,
+            &[packed(1, &[9; 5_000], true), packed(2, &[1, 1], true)],
+        ));
+        let profile = read(&file.concat(), &mut |_| {});
+        let message = &profile.damage[0].message;
+        assert!(message.contains("repeats long stacks"), "{message}");
+        assert_eq!(profile.weights[0].total, 5);
     }
 
     proptest! {

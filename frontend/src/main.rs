@@ -22,6 +22,7 @@ mod listen;
 mod mapping;
 mod memory;
 mod open;
+mod partly_read;
 mod query;
 mod recordings;
 mod render;
@@ -65,7 +66,9 @@ fn main() -> ExitCode {
         steps::select(form);
     }
     std::panic::set_hook(Box::new(|panic| tell!("hprof-rs: {panic}")));
+    let answers_itself = cli.command.answers_itself();
     match cli.command.execute() {
+        Ok(ExitCode::SUCCESS) if !answers_itself && partly_read::say() => ExitCode::FAILURE,
         Ok(status) => status,
         // The reader of a pipe has seen enough.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,

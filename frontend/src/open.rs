@@ -1,12 +1,13 @@
 //! Opens and reads a file, with a progress bar when that takes long.
 
 use crate::left_out;
+use crate::partly_read;
 use crate::render::out::{self, tell};
 use crate::render::screen::plural;
 use crate::render::steps::{self, Step};
 use crate::what_it_is;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 use clap::Args;
@@ -26,8 +27,8 @@ const SLOW: u64 = 64 << 20;
 #[derive(Debug, Args)]
 pub struct PlainFileArgument {
     /// A heap dump or profile, binary or text, plain or compressed with gzip, zip, zstd, xz or
-    /// bzip2; `-` for standard input. Profiles of other tools too: JFR, collapsed, pprof,
-    /// speedscope, Firefox Profiler.
+    /// bzip2, or the only one in a tar archive; `-` for standard input. Profiles of other tools too:
+    /// JFR, collapsed, pprof, speedscope, Firefox Profiler, perf script.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
@@ -153,6 +154,8 @@ pub struct Opened {
     pub file_bytes: Option<u64>,
     /// How the file is compressed.
     pub compression: Compression,
+    /// When the file was changed last.
+    pub modified: Option<SystemTime>,
     /// Its contents.
     pub contents: Contents,
 }
@@ -200,10 +203,12 @@ fn read_all(
         .with_context(|| name.clone())
         .map_err(|error| what_it_is::explained(path, error))?;
     bar.finish_and_clear();
+    partly_read::note(&name, &contents);
     Ok(Opened {
         name,
         file_bytes,
         compression,
+        modified: std::fs::metadata(path).and_then(|it| it.modified()).ok(),
         contents,
     })
 }
@@ -251,7 +256,7 @@ pub fn depth(opened: &Opened, weights: &Weights) -> Option<Depth> {
     Depth::of(&opened.contents.stacks, weights, stated)
 }
 
-/// Reports damage and missing parts of a file on standard error; every command but `check` continues.
+/// Reports damage and missing parts of a file, and limits of its costs, on standard error; every command but `check` continues.
 pub fn warn_of_damage(opened: &Opened) {
     let damage = &opened.contents.damage;
     if let Some(first) = damage.entries.first() {
@@ -265,6 +270,27 @@ pub fn warn_of_damage(opened: &Opened) {
     }
     for part in left_out::by_counts(&opened.contents) {
         tell!("hprof-rs: {}: {part}", opened.name);
+    }
+    for note in &opened.contents.notes {
+        tell!("hprof-rs: {}: {note}", opened.name);
+    }
+}
+
+/// The commands that show what is in a file, as the end of a sentence: for one that shows something else.
+pub fn shown_by(contents: &Contents) -> &'static str {
+    let others = contents.others;
+    if !contents.dumps.is_empty() {
+        "`hprof-rs histogram`, `top` and `threads` show its heap dump"
+    } else if Weights::first_of(contents).is_some() {
+        "`hprof-rs samples` and `convert` show its profile"
+    } else if others.collections > 0 {
+        "`hprof-rs gc` shows its garbage collections"
+    } else if others.thread_dumps > 0 {
+        "`hprof-rs stacks` shows its thread dumps"
+    } else if !contents.text_dumps.is_empty() {
+        "`hprof-rs histogram` shows its heap dump in text"
+    } else {
+        "`hprof-rs summary` shows what it has"
     }
 }
 
@@ -287,7 +313,7 @@ pub fn select_dump_number(opened: &Opened, wanted: &DumpArgument) -> anyhow::Res
     let name = &opened.name;
     let Some(last) = dumps.len().checked_sub(1) else {
         let advice = match opened.contents.text_dumps.is_empty() {
-            true => "`hprof-rs summary` shows what it has",
+            true => shown_by(&opened.contents),
             false => "its heap dump is in text; take dumps with format=b to have them counted",
         };
         // Then there may have been one.

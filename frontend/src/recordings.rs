@@ -5,8 +5,10 @@ use std::io::{Cursor, ErrorKind, Read};
 use anyhow::Context;
 use hprof_analysis::input::Input;
 use hprof_foreign::jfr::facts::{Skipped, is_recording};
+use hprof_foreign::jfr::unreadable;
 
 use crate::memory;
+use crate::partly_read;
 
 /// The bytes that tell a recording.
 const MAGIC: u64 = 4;
@@ -29,18 +31,19 @@ pub enum Opened {
 /// Looks whether a file is a recording, compressed or not.
 ///
 /// # Errors
-/// If it cannot be read.
+/// If it cannot be read, or is a recording of another version.
 pub fn open(input: Input) -> anyhow::Result<Opened> {
+    let name = input.name.clone();
     if let Some(bytes) = input.mapped() {
-        return Ok(match is_recording(bytes) {
-            true => Opened::Recording {
-                input,
-                is_cut_short: false,
-            },
-            false => Opened::Other(input),
+        if !is_recording(bytes) {
+            return Ok(Opened::Other(input));
+        }
+        ensure_readable(&name, bytes)?;
+        return Ok(Opened::Recording {
+            input,
+            is_cut_short: false,
         });
     }
-    let name = input.name.clone();
     let mut stream = input.into_reader();
     let mut bytes = Vec::new();
     let mut is_cut_short = false;
@@ -61,14 +64,23 @@ pub fn open(input: Input) -> anyhow::Result<Opened> {
         return Ok(Opened::Other(Input::from_reader(&name, stream)));
     }
     read(&mut stream, &mut bytes)?;
+    ensure_readable(&name, &bytes)?;
     Ok(Opened::Recording {
         input: Input::from_bytes(&name, bytes),
         is_cut_short,
     })
 }
 
-/// Sentences on damage.
-pub fn damage(skipped: &Skipped, is_cut_short: bool) -> Vec<String> {
+fn ensure_readable(name: &str, bytes: &[u8]) -> anyhow::Result<()> {
+    match unreadable(bytes) {
+        Some(unreadable) => Err(unreadable).with_context(|| name.to_owned()),
+        None => Ok(()),
+    }
+}
+
+/// Sentences on damage. The command will fail if bytes of the recording were not read.
+pub fn damage(name: &str, skipped: &Skipped, is_cut_short: bool) -> Vec<String> {
+    partly_read::note_recording(name, skipped);
     let shown = skipped.damage.iter().take(PLACES);
     let mut notes: Vec<String> = shown
         .map(|damage| format!("Damaged {}.", damage.message))

@@ -96,7 +96,7 @@ fn shares_are_those_of_jfr_print() {
         let outcome = outcome.expect_status(0);
         let bytes = outcome.bytes("r.jfr");
         assert_eq!(Kind::of(&bytes), Some(Kind::Jfr));
-        let profile = read(&bytes, Kind::Jfr, &mut |_| {});
+        let profile = read(&bytes, Kind::Jfr, &mut |_| {}).expect("a recording");
         assert_eq!(profile.damaged, 0, "{:?}", profile.damage);
 
         let samples = printed(jdk, &file, "jdk.ExecutionSample");

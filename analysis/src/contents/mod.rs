@@ -9,6 +9,7 @@ mod options;
 mod pieces;
 mod read;
 mod text;
+mod transfer;
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;

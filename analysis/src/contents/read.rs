@@ -12,6 +12,7 @@ use super::foreign;
 use super::mapped;
 use super::options::{ReadError, ReadOptions};
 use super::text;
+use super::transfer;
 use super::{Contents, Format};
 use crate::input::{Input, Source};
 
@@ -30,13 +31,17 @@ pub fn read(input: Input, options: &ReadOptions<'_>) -> Result<Contents, ReadErr
 fn read_source(source: Source, options: &ReadOptions<'_>) -> Result<Contents, ReadError> {
     match source {
         Source::Mapped(map) => match FileHeader::parse(&map) {
-            Ok(_) => mapped::read(&map, options, &|range| crate::input::forget(&map, range)),
+            Ok(_) => {
+                let forget = |range| crate::input::forget(&map, range);
+                let contents = mapped::read(&map, options, &forget);
+                explained(&map, contents)
+            }
             Err(error) => read_other(&map, error, options, &|part| {
                 crate::input::forget(&map, part)
             }),
         },
         Source::Bytes(bytes) => match FileHeader::parse(&bytes) {
-            Ok(_) => mapped::read(&bytes, options, &|_| {}),
+            Ok(_) => explained(&bytes, mapped::read(&bytes, options, &|_| {})),
             Err(error) => read_other(&bytes, error, options, &|_| {}),
         },
         Source::Stream(mut stream) => {
@@ -80,7 +85,14 @@ pub fn read_outline(
         with_heap: false,
         ..ReadOptions::default()
     };
-    mapped::read(file, &options, forget)
+    explained(file, mapped::read(file, &options, forget))
+}
+
+/// Contents whose damage is explained, if a transfer did it.
+fn explained(file: &[u8], contents: Result<Contents, ReadError>) -> Result<Contents, ReadError> {
+    let mut contents = contents?;
+    transfer::explain(file, &mut contents);
+    Ok(contents)
 }
 
 /// A text of which no one knows how long it is: in memory while it is short, then in a temporary

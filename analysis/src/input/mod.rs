@@ -5,6 +5,7 @@ mod compression;
 mod koom;
 mod members;
 mod pipe;
+mod tar;
 mod unpacked;
 mod zstd;
 
@@ -12,6 +13,7 @@ use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use memmap2::{Advice, Mmap, UncheckedAdvice};
 use thiserror::Error;
@@ -47,6 +49,14 @@ pub enum OpenError {
         path: PathBuf,
         /// The program that decompresses it.
         tool: &'static str,
+    },
+    /// A tar archive in which no file can be chosen.
+    #[error("cannot read the tar archive {}: {reason}", .path.display())]
+    Tar {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
     },
     /// A zip archive without a readable member.
     #[error("cannot read the zip archive {}: {reason}", .path.display())]
@@ -138,6 +148,65 @@ pub(crate) fn map(file: &File) -> io::Result<Mmap> {
     Ok(map)
 }
 
+/// A map that several readers share.
+#[derive(Clone)]
+struct Shared(Arc<Mmap>);
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// Compressed bytes that unpack to the first block of an archive; bzip2 needs most, 900 kB for a block.
+const PACKED_HEAD: usize = 1 << 20;
+
+/// True for a tar archive, compressed or not.
+fn is_archive(map: &Mmap, compression: Compression) -> bool {
+    match compression {
+        Compression::None => tar::is_at(map),
+        Compression::Zip => false,
+        _ => {
+            let packed = map[..map.len().min(PACKED_HEAD)].to_vec();
+            let plain = compression::decompress(compression, Cursor::new(packed));
+            let mut head = Vec::new();
+            // What is damaged is no archive here; the reading says so.
+            let _ = plain.take(tar::LOOKED_AT as u64).read_to_end(&mut head);
+            tar::is_at(&head)
+        }
+    }
+}
+
+/// The only dump or profile in an archive. A compressed archive is unpacked twice: which file it is shows at its end.
+fn from_archive(
+    map: Mmap,
+    compression: Compression,
+    path: &Path,
+    left_out: &LeftOut,
+) -> Result<Source, OpenError> {
+    let map = Shared(Arc::new(map));
+    let plain = || compression::decompress(compression, Cursor::new(map.clone()));
+    let member =
+        tar::choose(plain(), tar::is_dump_or_profile).map_err(|reason| OpenError::Tar {
+            path: path.to_owned(),
+            reason,
+        })?;
+    let fail = |error| OpenError::Io {
+        path: path.to_owned(),
+        error,
+    };
+    let mut contents = tar::contents(plain(), &member).map_err(fail)?;
+    let mut head = Vec::new();
+    let mut looked_at = contents.by_ref().take(compression::HEAD as u64);
+    looked_at.read_to_end(&mut head).map_err(fail)?;
+    let inner = Compression::of(&head);
+    let whole = Cursor::new(head).chain(contents);
+    Ok(match inner {
+        Compression::None | Compression::Zip => stream_of(whole, left_out),
+        _ => unpacked(compression::decompress(inner, whole), inner, left_out),
+    })
+}
+
 impl Input {
     /// Opens a file, or standard input for the path `-`. Compression is known by the first bytes,
     /// not by the name.
@@ -216,6 +285,16 @@ impl Input {
         let file_bytes = Some(map.len() as u64);
         let compression = Compression::of(&map);
         let left_out = LeftOut::default();
+        if is_archive(&map, compression) {
+            let source = from_archive(map, compression, path, &left_out)?;
+            return Ok(Self {
+                name,
+                file_bytes,
+                compression,
+                left_out,
+                source,
+            });
+        }
         let source = match compression {
             Compression::None if koom::lacks_elements(&map) => {
                 stream_of(Cursor::new(map), &left_out)
@@ -247,7 +326,7 @@ impl Input {
         let mut head = Vec::new();
         stream
             .by_ref()
-            .take(compression::HEAD as u64)
+            .take(tar::LOOKED_AT as u64)
             .read_to_end(&mut head)
             .map_err(|error| OpenError::Io {
                 path: path.to_owned(),
@@ -260,6 +339,12 @@ impl Input {
             return Err(OpenError::Compression {
                 path: path.to_owned(),
                 tool,
+            });
+        }
+        if tar::is_at(&head) {
+            return Err(OpenError::Tar {
+                path: PathBuf::from(name),
+                reason: "all of it must be looked through, so a file is needed".to_owned(),
             });
         }
         let compression = Compression::of(&head);

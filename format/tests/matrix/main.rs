@@ -10,6 +10,7 @@ mod maker;
 #[path = "../oracle/mod.rs"]
 mod oracle;
 mod rows;
+mod types;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -250,6 +251,8 @@ fn the_matrix_is_verified_and_told() {
     let mut page = HEAD.to_owned();
     page += &table("Records", &RECORDS, false);
     page += &table("Sub-records of heap dumps", &SUB_RECORDS, true);
+    page += &types::table();
+    page += include_str!("graph.md");
     // Compared by hand.
     page += include_str!("recordings.md");
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/verification.md");

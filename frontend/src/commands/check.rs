@@ -67,6 +67,7 @@ impl Check {
                 "damage": opened.contents.damage,
                 "instead_of_data": opened.contents.instead_of_data(),
                 "missing": missing,
+                "roots": opened.contents.dumps.iter().map(|it| &it.census.roots).collect::<Vec<_>>(),
                 "gaps": gaps.iter().map(|(_, gaps, _)| gaps).collect::<Vec<_>>(),
             }))?;
         } else {

@@ -41,7 +41,7 @@ pub struct Diff {
 
     /// The measure to compare in profiles: samples (or cpu), time, calls, live-bytes, live-objects,
     /// allocated-bytes (or alloc), allocated-objects, contention (or lock), and of other tools'
-    /// files wall, native-samples, waits [default: the first of these that both have].
+    /// files wall, native-samples, waits, native-bytes [default: the first of these that both have].
     #[arg(long, visible_alias = "event", value_name = "MEASURE")]
     measure: Option<Measure>,
 

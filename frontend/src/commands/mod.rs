@@ -151,6 +151,15 @@ pub enum Command {
 }
 
 impl Command {
+    /// True for commands that answer others about files, with the damage in the answer, so that their own exit status is
+    /// about themselves.
+    pub fn answers_itself(&self) -> bool {
+        matches!(
+            self,
+            Self::Serve(_) | Self::Worker(_) | Self::Mcp(_) | Self::Listen(_)
+        )
+    }
+
     /// Runs the subcommand. `Run` returns only if the program could not be started.
     ///
     /// # Errors

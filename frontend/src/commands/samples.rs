@@ -54,7 +54,7 @@ pub struct Samples {
 pub struct MeasureArgument {
     /// The measure: samples (or cpu), time, calls, live-bytes, live-objects, allocated-bytes (or
     /// alloc), allocated-objects, contention (or lock), and of other tools' files wall,
-    /// native-samples, waits [default: the first of these that the file has].
+    /// native-samples, waits, native-bytes [default: the first of these that the file has].
     #[arg(long, visible_alias = "event", value_name = "MEASURE")]
     pub measure: Option<Measure>,
 }
@@ -97,21 +97,16 @@ impl MeasureArgument {
                 .filter(|&measure| Weights::of(contents, measure).is_some())
                 .map(Measure::name)
                 .collect();
-            match (there.is_empty(), contents.dumps.is_empty()) {
-                (false, _) => format!("{name} has no such counts; it has: {}", there.join(", ")),
-                (true, false) => {
-                    format!(
-                        "{name} holds no profile; for its heap dump use histogram, top, threads"
-                    )
-                }
-                (true, true) if !contents.old_cpu.is_empty() => format!(
+            match there.is_empty() {
+                false => format!("{name} has no such counts; it has: {}", there.join(", ")),
+                true if !contents.old_cpu.is_empty() => format!(
                     "{name} holds pairs of callee and caller only (cpu=old), no stacks; it is best \
                      read as it is"
                 ),
-                (true, true) => {
-                    let instead = contents.instead_of_data();
-                    format!("{name} holds {}", instead.unwrap_or("no profile"))
-                }
+                true => match contents.instead_of_data() {
+                    Some(instead) => format!("{name} holds {instead}"),
+                    None => format!("{name} holds no profile: {}", open::shown_by(contents)),
+                },
             }
         })
     }
@@ -134,6 +129,7 @@ impl Samples {
                 "measure": weights.measure,
                 "unit": weights.measure.unit(),
                 "total": weights.total,
+                "notes": contents.notes,
                 "rows": self.json_rows(contents, &weights),
             }));
         }

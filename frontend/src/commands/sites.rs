@@ -70,10 +70,14 @@ impl Sites {
         open::warn_of_damage(&opened);
         let contents = &opened.contents;
         let Some(table) = contents.sites.last() else {
-            let instead = contents.instead_of_data();
-            let instead =
-                instead.unwrap_or("no allocation sites; take the profile with heap=sites");
-            bail!("{} holds {instead}", opened.name);
+            match contents.instead_of_data() {
+                Some(instead) => bail!("{} holds {instead}", opened.name),
+                None => bail!(
+                    "{} holds no allocation sites: {}; heap=sites records them",
+                    opened.name,
+                    open::shown_by(contents)
+                ),
+            }
         };
         let mut rows: Vec<(&SiteRow, Vec<String>)> = table
             .rows

@@ -84,7 +84,11 @@ impl Strings {
             .mapped()
             .and_then(|file| HeapFile::new(file, &opened.contents, number));
         let Some(heap) = heap else {
-            anyhow::bail!("{} holds no binary heap dump", opened.name);
+            anyhow::bail!(
+                "{} holds no binary heap dump: {}",
+                opened.name,
+                open::shown_by(&opened.contents)
+            );
         };
         let spinner = open::spinner(&opened, "reading strings");
         let preview = if self.json { LONG_PREVIEW } else { PREVIEW };

@@ -147,6 +147,12 @@ fn as_text(opened: &Opened, android: Option<&AndroidFacts>, rows: usize, style: 
         text.push_str(&format!("\n{title}: {rows}\n"));
     }
     text.push_str(&others(contents));
+    for note in &contents.notes {
+        text.push_str(&format!(
+            "\n{}\n",
+            style.warn(&printable(&note.to_string()))
+        ));
+    }
     for part in left_out::by_counts(contents) {
         text.push_str(&format!("\n{}\n", style.warn(&part)));
     }
@@ -442,6 +448,8 @@ pub(super) fn as_json(opened: &Opened, rows: usize) -> Value {
         "profiles": profiles,
         "garbage_collections": contents.others.collections,
         "thread_dumps": contents.others.thread_dumps,
+        "notes": contents.notes,
+        "is_partly_read": contents.is_partly_read(),
         "damage": {"count": contents.damage.count, "lost_bytes": contents.damage.lost_bytes},
     })
 }

@@ -12,6 +12,7 @@ use hprof_format::ids::ThreadSerial;
 use hprof_stacks::pictures::profile::Profile;
 use hprof_stacks::{Measure, Weights};
 
+use super::created;
 use crate::open::Opened;
 
 /// Writes a process for each measure, and in it a thread for each Java thread that the profile
@@ -20,7 +21,7 @@ use crate::open::Opened;
 /// # Errors
 /// None but those of `serde_json`.
 pub fn firefox(opened: &Opened, profile: &Profile<'_>, out: &mut Vec<u8>) -> anyhow::Result<()> {
-    let created = Duration::from_millis(opened.contents.created_millis.unwrap_or(0));
+    let created = Duration::from_millis(created::millis(&opened.contents, opened.modified));
     let start = SystemTime::UNIX_EPOCH + created;
     let interval = SamplingInterval::from_millis(1);
     let mut firefox = FirefoxProfile::new(profile.title, start.into(), interval);

@@ -1,5 +1,7 @@
 //! Profiles in HPROF's own formats.
 
+use std::time::SystemTime;
+
 use anyhow::Context;
 use hprof_analysis::contents::{Contents, Thread};
 use hprof_format::binary::{BasicType, BinaryWriter};
@@ -12,10 +14,8 @@ use hprof_format::rank::{RankedCpuTable, RankedMonitorTable, RankedSiteTable};
 use hprof_format::text::TextWriter;
 use hprof_format::writer::ProfileWriter;
 use hprof_stacks::Measure;
-use jiff::Timestamp;
-use jiff::fmt::strtime;
-use jiff::tz::TimeZone;
 
+use super::created;
 use super::parts::{Parts, objects};
 use crate::open::Opened;
 use crate::render::out::tell;
@@ -49,10 +49,11 @@ pub fn hprof(
     for what in parts.left_out(contents, measure) {
         tell!("hprof-rs: left out: {what}");
     }
+    let modified = opened.modified;
     if to_binary {
-        write(contents, &mut BinaryWriter::new(out), parts)
+        write(contents, modified, &mut BinaryWriter::new(out), parts)
     } else {
-        write(contents, &mut TextWriter::new(out), parts)
+        write(contents, modified, &mut TextWriter::new(out), parts)
     }
 }
 
@@ -63,7 +64,7 @@ pub fn hprof(
 pub fn text(contents: &Contents, out: &mut Vec<u8>) -> anyhow::Result<()> {
     anyhow::ensure!(has_profile(contents), "nothing is recorded yet");
     let parts = Parts::of(contents, None, false);
-    write(contents, &mut TextWriter::new(out), parts)
+    write(contents, None, &mut TextWriter::new(out), parts)
 }
 
 fn has_profile(contents: &Contents) -> bool {
@@ -73,28 +74,14 @@ fn has_profile(contents: &Contents) -> bool {
         || !contents.old_cpu.is_empty()
 }
 
-/// The time of a profile in both forms.
-fn created(contents: &Contents) -> (u64, String) {
-    const CTIME: &str = "%a %b %e %H:%M:%S %Y";
-    let millis = contents.created_millis.or_else(|| {
-        let text = contents.created_text.as_deref()?;
-        let parsed = strtime::parse(CTIME, text).ok()?.to_datetime().ok()?;
-        let local = parsed.to_zoned(TimeZone::system()).ok()?;
-        u64::try_from(local.timestamp().as_millisecond()).ok()
-    });
-    let text = contents.created_text.clone().or_else(|| {
-        let time = Timestamp::from_millisecond(i64::try_from(millis?).ok()?).ok()?;
-        let local = time.to_zoned(TimeZone::system());
-        Some(local.strftime(CTIME).to_string())
-    });
-    (
-        millis.unwrap_or(0),
-        text.unwrap_or_else(|| "Thu Jan  1 00:00:00 1970".to_owned()),
-    )
-}
-
-fn write(contents: &Contents, writer: &mut dyn ProfileWriter, parts: Parts) -> anyhow::Result<()> {
-    let (created_millis, ctime) = created(contents);
+fn write(
+    contents: &Contents,
+    modified: Option<SystemTime>,
+    writer: &mut dyn ProfileWriter,
+    parts: Parts,
+) -> anyhow::Result<()> {
+    let created_millis = created::millis(contents, modified);
+    let ctime = created::ctime(contents, modified);
     let ctime = ctime.as_str();
     let depth = contents.stacks.traces().into_iter();
     let depth = depth.map(|(_, trace)| trace.frames.len()).max();

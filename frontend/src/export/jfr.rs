@@ -5,6 +5,7 @@ use hprof_foreign::jfr::write::{measures, write};
 use hprof_stacks::Measure;
 use hprof_stacks::pictures::profile::Profile;
 
+use super::created;
 use crate::open::Opened;
 use crate::render::out::tell;
 
@@ -30,6 +31,7 @@ pub fn jfr(opened: &Opened, profile: &Profile<'_>, out: &mut Vec<u8>) -> anyhow:
     if written.contains(&Measure::Time) {
         tell!("hprof-rs: CPU time is written as a sample for each millisecond");
     }
-    out.extend(write(profile, opened.contents.created_millis));
+    let created = created::millis(&opened.contents, opened.modified);
+    out.extend(write(profile, Some(created)));
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Files that other programs read, and pictures of heap dumps.
 
+mod created;
 mod csv;
 mod firefox;
 pub mod hprof;

@@ -115,6 +115,7 @@ impl Parts {
             (Measure::Wall, "wall-clock samples"),
             (Measure::NativeSamples, "samples in native code"),
             (Measure::Waits, "waits for notifications"),
+            (Measure::NativeBytes, "bytes of native memory"),
         ] {
             if counted.contains(&measure) {
                 all.push(format!("{what}, for which HPROF has no place"));

@@ -63,7 +63,7 @@ pub fn read(path: &Path, alone: bool, memory: MemoryArgument) -> anyhow::Result<
     if !files.iter().any(|file| file == path) {
         return together(path, &files, memory);
     }
-    let input = Input::open(path)?;
+    let input = Input::open(path).map_err(|error| what_it_is::explained(path, error.into()))?;
     memory.watch(&input.name);
     let log = match recordings::open(input)? {
         Opened::Recording {
@@ -99,7 +99,7 @@ fn recorded(path: &Path, input: &Input, is_cut_short: bool) -> anyhow::Result<Lo
             bar.inc(part.len() as u64);
         });
     bar.finish_and_clear();
-    let mut notes = recordings::damage(&skipped, is_cut_short);
+    let mut notes = recordings::damage(&input.name, &skipped, is_cut_short);
     if summary.pauses.count == 0 && summary.cycles.is_empty() {
         // Each chunk names the collector where collections are recorded.
         if summary.collector.is_none() {

@@ -34,7 +34,7 @@ pub fn read(files: &[PathBuf], memory: MemoryArgument) -> anyhow::Result<(Dumps,
     let mut dumps = Dumps::default();
     let mut notes = Vec::new();
     for path in files {
-        let input = Input::open(path)?;
+        let input = Input::open(path).map_err(|error| what_it_is::explained(path, error.into()))?;
         memory.watch(&input.name);
         let name = input.name.clone();
         let input = match recordings::open(input)? {

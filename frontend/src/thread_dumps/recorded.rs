@@ -28,7 +28,7 @@ pub fn add(dumps: &mut Dumps, input: &Input, is_cut_short: bool) -> anyhow::Resu
         bar.inc(part.len() as u64);
     });
     bar.finish_and_clear();
-    let damage = recordings::damage(&skipped, is_cut_short).into_iter();
+    let damage = recordings::damage(&input.name, &skipped, is_cut_short).into_iter();
     let mut notes: Vec<String> = damage
         .map(|note| format!("{}: {note}", input.name))
         .collect();

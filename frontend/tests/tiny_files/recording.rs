@@ -14,7 +14,7 @@ pub fn recording(most: usize, numbers: &mut Numbers) -> Vec<u8> {
         let methods = (0..depth).map(|_| format!("p{}/C{}.m", line % 7, numbers.below(200)));
         text += &format!("{} {line}\n", methods.collect::<Vec<_>>().join(";"));
     }
-    let profile = read(text.as_bytes(), Kind::Collapsed, &mut |_| {});
+    let profile = read(text.as_bytes(), Kind::Collapsed, &mut |_| {}).expect("stacks");
     let written = jfr::write::write(
         &Profile {
             title: "hostile",
