@@ -306,7 +306,7 @@ fn a_recording_that_is_read_in_part_fails() {
         let part = run(&mut scene.hprof_rs(&[command, "part.jfr"]), "");
         assert_eq!(part.status.code(), Some(1));
         assert!(
-            stderr(&part).contains("5,000 bytes were not read"),
+            stderr(&part).contains("5.0 kB were not read"),
             "{}",
             stderr(&part)
         );

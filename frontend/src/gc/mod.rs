@@ -105,7 +105,7 @@ fn recorded(path: &Path, input: &Input, is_cut_short: bool) -> anyhow::Result<Lo
         if summary.collector.is_none() {
             let damage = notes.first().map(|note| format!(" {note}"));
             bail!(
-                "{}: no garbage collection is in the recording. The settings `default` and `profile` record them \
+                "{}: no garbage collection is in the recording; `hprof-rs summary` shows what it has. The settings `default` and `profile` record them \
                  (event jdk.GarbageCollection): -XX:StartFlightRecording=settings=default,filename=recording.jfr{}",
                 path.display(),
                 damage.unwrap_or_default()

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use hprof_analysis::input::Input;
-use hprof_thread_dumps::{Dumps, NoDump, Report};
+use hprof_thread_dumps::{Dumps, Report};
 
 use crate::attach::{self, Limits, Request, Target};
 use crate::jvm::process::Pid;
@@ -61,10 +61,7 @@ pub fn read(files: &[PathBuf], memory: MemoryArgument) -> anyhow::Result<(Dumps,
             }
         };
         if let Err(error) = added {
-            let hint = match error {
-                NoDump::None | NoDump::NoThreads => what_it_is::hint(path, "stacks"),
-                NoDump::Json(_) => String::new(),
-            };
+            let hint = what_it_is::hint(path, "stacks");
             bail!("{name}: {error}{hint}");
         }
     }

@@ -71,7 +71,7 @@ pub fn add(dumps: &mut Dumps, input: &Input, is_cut_short: bool) -> anyhow::Resu
     if unreadable as usize == texts.len() {
         let said = notes.first().map(|note| format!(" {note}"));
         bail!(
-            "{}: no thread dump is in the recording. The settings `default` record one at the start and end of each \
+            "{}: no thread dump is in the recording; `hprof-rs summary` shows what it has. The settings `default` record one at the start and end of each \
              chunk, `profile` one a minute (event jdk.ThreadDump); since JDK 17 also \
              -XX:StartFlightRecording=filename=recording.jfr,jdk.ThreadDump#period=10s{}",
             input.name,

@@ -48,6 +48,10 @@ fn find(bytes: &[u8], text: &[u8]) -> Option<usize> {
 
 /// The kind of a file that begins like this.
 pub fn of_bytes(head: &[u8]) -> Option<FileKind> {
+    // Its magic and the first part of the version.
+    if head.starts_with(b"FLR\0") && matches!(head.get(4..6), Some([0, 0 | 1])) {
+        return Some(FileKind::OldRecording);
+    }
     let found = STARTS.iter().find(|(start, _)| head.starts_with(start));
     if let Some(&(_, kind)) = found {
         return Some(kind);
@@ -77,6 +81,9 @@ pub fn of_bytes(head: &[u8]) -> Option<FileKind> {
     }
     if head.starts_with(b"\x7fELF") {
         return Some(elf(head));
+    }
+    if head.get(257..262).is_some_and(|it| it == b"ustar") {
+        return Some(FileKind::Tar);
     }
     if head.len() >= ZEROS && head.iter().all(|&byte| byte == 0) {
         return Some(FileKind::Zeros);
@@ -179,6 +186,7 @@ mod tests {
         let translated = [&dump[..], &b"\x01\0\0\r\n\0\0".repeat(40)].concat();
         for (head, kind) in [
             (b"FLR\0\0\x02".to_vec(), FileKind::Foreign(Foreign::Jfr)),
+            (b"FLR\0\0\0\0\x09".to_vec(), FileKind::OldRecording),
             (elf(4), FileKind::CoreDump),
             (elf(3), FileKind::Elf),
             (b"\xca\xfe\xba\xbe\0\0\0\x41".to_vec(), FileKind::Class),

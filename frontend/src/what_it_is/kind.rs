@@ -13,6 +13,10 @@ pub enum FileKind {
     TextHprof,
     /// A profile of another tool, or a recording.
     Foreign(Foreign),
+    /// A recording of a JDK before 11, in another version of the format.
+    OldRecording,
+    /// An archive in which no file was chosen.
+    Tar,
     /// Thread dumps as text or JSON.
     ThreadDump,
     /// A log of HotSpot's garbage collectors.
@@ -77,6 +81,8 @@ impl FileKind {
             Self::Foreign(Foreign::Speedscope) => "a profile for speedscope",
             Self::Foreign(Foreign::Firefox) => "a profile for the Firefox Profiler",
             Self::Foreign(Foreign::Perf) => "the output of perf script",
+            Self::OldRecording => "a recording of Flight Recorder of JDK 7 to 10",
+            Self::Tar => "a tar archive",
             Self::ThreadDump => "a thread dump (jstack)",
             Self::GcLog => "a log of the garbage collector",
             Self::VerboseGc => "a garbage collection log of OpenJ9 (verbosegc, XML)",
@@ -133,6 +139,11 @@ impl FileKind {
             Self::ThreadDump => {
                 "`hprof-rs stacks FILE` shows it; `threads` shows the threads of a heap dump"
             }
+            Self::OldRecording => {
+                "JDK Mission Control opens it; JDK 11 and later, and OpenJDK 8u262 and later, record in the version \
+                 that is read here"
+            }
+            Self::Tar => "`tar -xf FILE` extracts what is in it; give the dump or profile",
             Self::GcLog => "`hprof-rs gc FILE` summarizes it; a heap dump is another file",
             Self::VerboseGc => {
                 "GCMV (Garbage Collection and Memory Visualizer, an Eclipse plug-in) reads it; this command has no \
