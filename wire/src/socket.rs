@@ -287,6 +287,10 @@ fn socket_in(folder: &File, name: &str) -> Result<Node, ConnectError> {
 
 /// The control socket of an agent, as far as a client finds it.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one, and it is taken apart at once"
+)]
 pub enum Found {
     /// The socket.
     Socket(Node),
