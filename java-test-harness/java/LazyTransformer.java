@@ -8,9 +8,7 @@ import java.security.ProtectionDomain;
  */
 public class LazyTransformer {
     public static void premain(String options, Instrumentation instrumentation) {
-        boolean again = instrumentation.isRetransformClassesSupported();
-        instrumentation.addTransformer(new Transformer(false), false);
-        instrumentation.addTransformer(new Transformer(true), again);
+        instrumentation.addTransformer(new Transformer());
     }
 
     public static void main(String[] args) {
@@ -21,13 +19,9 @@ public class LazyTransformer {
     private static void counted() { }
 
     static class Transformer implements ClassFileTransformer {
-        private final boolean ofVm;
-
-        Transformer(boolean ofVm) { this.ofVm = ofVm; }
-
         @Override
         public byte[] transform(ClassLoader loader, String name, Class<?> type, ProtectionDomain domain, byte[] bytes) {
-            if (ofVm || loader != null) for (int i = 0; i < 8; i++) use(i);
+            if (loader != null) for (int i = 0; i < 8; i++) use(i);
             return null;
         }
 

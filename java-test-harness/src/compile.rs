@@ -79,7 +79,7 @@ pub fn classes_compiled_with(flags: &[&str]) -> PathBuf {
     );
     let redefiner = "Premain-Class: Redefiner\nCan-Redefine-Classes: true\n";
     make_agent(jdk, temporary.path(), REDEFINER, "Redefiner", redefiner);
-    let transformer = "Premain-Class: LazyTransformer\nCan-Retransform-Classes: true\n";
+    let transformer = "Premain-Class: LazyTransformer\n";
     make_agent(
         jdk,
         temporary.path(),
