@@ -22,6 +22,9 @@ mod policy;
 
 const LIBRARY: &str = "libhprof_rs.so";
 
+/// The profile of the agent, which has all optimization in whatever profile the command is built.
+const PROFILE: &str = "agent";
+
 /// The variable that names a library to embed instead of building one: for packages whose agent is built
 /// elsewhere, and for work on the command alone.
 const GIVEN: &str = "HPROF_RS_EMBED";
@@ -113,7 +116,8 @@ fn build_agent(workspace: &Path, target_dir: &Path) -> Result<PathBuf, String> {
         .current_dir(workspace)
         .args([
             "build",
-            "--release",
+            "--profile",
+            PROFILE,
             "--locked",
             "--package",
             "hprof-agent",
@@ -124,10 +128,8 @@ fn build_agent(workspace: &Path, target_dir: &Path) -> Result<PathBuf, String> {
         .arg(&target)
         .arg("--target-dir")
         .arg(target_dir)
-        // Nothing reads the debug information of a library in a program's body.
-        .args(["--config", "profile.release.strip=\"symbols\""])
-        .args(["--config", "profile.release.debug=false"])
-        .args(["--config", "profile.release.split-debuginfo=\"off\""])
+        // Nothing reads the symbols of a library in a program's body.
+        .args(["--config", &format!("profile.{PROFILE}.strip=\"symbols\"")])
         // A build folder that the user shares between projects is locked by the
         // outer cargo.
         .env("CARGO_BUILD_BUILD_DIR", target_dir);
@@ -145,7 +147,7 @@ fn build_agent(workspace: &Path, target_dir: &Path) -> Result<PathBuf, String> {
             output.status
         ));
     }
-    Ok(target_dir.join(target).join("release").join(LIBRARY))
+    Ok(target_dir.join(target).join(PROFILE).join(LIBRARY))
 }
 
 /// Whether a variable tells about the build of this crate. The inner cargo must

@@ -5,11 +5,25 @@
 //! module without a command line do the work, and prints the result.
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
+// A build with fewer commands has code that only the others call.
+#![cfg_attr(
+    not(all(
+        feature = "capture",
+        feature = "fleet",
+        feature = "live",
+        feature = "mcp",
+        feature = "parquet",
+        feature = "query",
+        feature = "serve"
+    )),
+    allow(dead_code)
+)]
 
 mod agent_library;
 mod agent_options;
 mod attach;
 mod blocks;
+#[cfg(feature = "capture")]
 mod capture;
 mod cli;
 mod commands;
@@ -21,8 +35,10 @@ mod left_out;
 mod listen;
 mod mapping;
 mod memory;
+mod not_built;
 mod open;
 mod partly_read;
+#[cfg(feature = "query")]
 mod query;
 mod recordings;
 mod render;
@@ -46,6 +62,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 
 use cli::Cli;
+use not_built::NotBuilt;
 use render::foreign;
 use render::out::tell;
 use render::steps;
@@ -78,7 +95,10 @@ fn main() -> ExitCode {
         }
         Err(error) => {
             tell!("hprof-rs: {error:#}");
-            ExitCode::FAILURE
+            match error.is::<NotBuilt>() {
+                true => NotBuilt::STATUS.into(),
+                false => ExitCode::FAILURE,
+            }
         }
     }
 }

@@ -118,8 +118,8 @@ fn linked(workspace: &Path) -> SystemTime {
         .current_dir(workspace)
         .args(["run", "--quiet", "--offline", "-p", "hprof-rs"])
         .env("CARGO_TARGET_DIR", &target)
-        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")
-        .env("CARGO_PROFILE_RELEASE_LTO", "off")
+        .env("CARGO_PROFILE_AGENT_OPT_LEVEL", "0")
+        .env("CARGO_PROFILE_AGENT_LTO", "off")
         .env_remove("HPROF_RS_EMBED")
         .output()
         .expect("cargo runs");
@@ -128,7 +128,7 @@ fn linked(workspace: &Path) -> SystemTime {
     let inner = fs::read_dir(Path::new(&out).join("agent")).expect("the inner target folder");
     let library = inner
         .flatten()
-        .map(|entry| entry.path().join("release/libhprof_rs.so"))
+        .map(|entry| entry.path().join("agent/libhprof_rs.so"))
         .find(|path| path.exists())
         .expect("the agent library");
     let embedded = fs::read(Path::new(&out).join("libhprof_rs.so")).expect("the embedded library");

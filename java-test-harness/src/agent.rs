@@ -3,7 +3,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// The agent library under test: `HPROF_RS_AGENT`, or the release build in cargo's target folder.
+/// The agent library under test: `HPROF_RS_AGENT`, or the build of the profile `agent` in cargo's target folder.
 ///
 /// # Panics
 ///
@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 pub fn agent_library() -> PathBuf {
     let path = match env::var_os("HPROF_RS_AGENT") {
         Some(path) => PathBuf::from(path),
-        None => target_folder().join("release/libhprof_rs.so"),
+        None => target_folder().join("agent/libhprof_rs.so"),
     };
     assert!(
         path.is_file(),
-        "no agent at {}; build it with: cargo build --release -p hprof-agent",
+        "no agent at {}; build it with: cargo build --profile agent -p hprof-agent",
         path.display()
     );
     path.canonicalize().unwrap_or(path)

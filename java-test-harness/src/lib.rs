@@ -21,7 +21,7 @@
 //!
 //! The environment can say:
 //!
-//! * `HPROF_RS_AGENT`: the agent library to load; otherwise `release/libhprof_rs.so` in cargo's
+//! * `HPROF_RS_AGENT`: the agent library to load; otherwise `agent/libhprof_rs.so` in cargo's
 //!   target folder.
 //! * `HPROF_RS_JDKS`: the feature releases to test (`17,21`); otherwise 11, 17, 21 and 25, all of
 //!   which must then be there (`scripts/setup jdks` fetches them).

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use axum::http::Method;
+use http::Method;
 use sha2::{Digest, Sha256};
 
 use crate::catalogue::{CatalogueError, Role};

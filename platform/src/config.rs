@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::catalogue::DatabaseAddress;
+#[cfg(feature = "serve")]
 use crate::connections::ConnectionLimits;
 use crate::intake::{Recognise, StripRules};
 use crate::live::{Machine, Network};
@@ -36,6 +37,7 @@ pub struct Config {
     /// The rules by which every heap dump is blanked before it is kept; none to keep them as they are.
     pub strip: Option<StripRules>,
     /// The number of connections.
+    #[cfg(feature = "serve")]
     pub connections: ConnectionLimits,
     /// The pace at which bodies have to come, and answers to be taken.
     pub pace: MinimumPace,

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use axum::http::StatusCode;
+use http::StatusCode;
 
 /// Answers by the first digit of their status.
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use axum::http::StatusCode;
+use http::StatusCode;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::timeout;

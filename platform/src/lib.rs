@@ -5,13 +5,19 @@
 //! questions about an analysis, the API is the only part that knows HTTP. [`live`] records the JVMs of
 //! this machine.
 
+// A build without server or fleet has code of them that nothing calls.
+#![cfg_attr(not(feature = "fleet"), allow(dead_code))]
+
 pub mod access;
+#[cfg(feature = "serve")]
 pub mod api;
 pub mod catalogue;
 mod config;
+#[cfg(feature = "serve")]
 mod connections;
 mod counters;
 pub mod events;
+#[cfg(feature = "serve")]
 mod farewell;
 pub mod fleet;
 mod health;
@@ -24,18 +30,22 @@ mod problem;
 mod rates;
 pub mod retention;
 pub mod rules;
+#[cfg(feature = "serve")]
 mod server;
 pub mod state;
 pub mod store;
 mod temporary;
 mod time;
+#[cfg(feature = "serve")]
 mod tls;
 pub mod views;
 
 pub use config::{Config, DATABASE_VARIABLE, Fleet, Retention};
+#[cfg(feature = "serve")]
 pub use connections::ConnectionLimits;
 pub use pace::MinimumPace;
 pub use problem::Problem;
+#[cfg(feature = "serve")]
 pub use server::{Server, StartError, make_folder, open_catalogue};
 pub use temporary::{TemporaryFolder, temporary_folder};
 pub use time::Millis;

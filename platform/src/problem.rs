@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use axum::Json;
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
+
+use crate::live::{Refused, RefusedKind};
+use crate::views::ViewError;
 
 /// The media type of problems.
 pub const MEDIA_TYPE: &str = "application/problem+json";
@@ -105,15 +106,47 @@ impl Problem {
     }
 }
 
-impl IntoResponse for Problem {
-    fn into_response(self) -> Response {
-        let mut response = (self.status, Json(&self)).into_response();
-        let kind = HeaderValue::from_static(MEDIA_TYPE);
-        response.headers_mut().insert(header::CONTENT_TYPE, kind);
-        if self.status == StatusCode::SERVICE_UNAVAILABLE {
-            let seconds = HeaderValue::from_static("3");
-            response.headers_mut().insert(header::RETRY_AFTER, seconds);
+impl From<ViewError> for Problem {
+    fn from(error: ViewError) -> Self {
+        match error {
+            ViewError::Invalid(detail) => Self::bad_request(detail),
+            ViewError::Missing(detail) => Self::not_found(detail),
+            ViewError::NotReady(detail) => Self::not_ready(detail),
+            ViewError::Busy(detail) => Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "busy",
+                "Too much at once",
+                detail,
+            ),
+            ViewError::TooLong(detail) => Self::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "too-long",
+                "The answer takes too long",
+                detail,
+            ),
+            ViewError::Failed(error) => Self::internal(error),
         }
-        response
+    }
+}
+
+impl From<Refused> for Problem {
+    fn from(refused: Refused) -> Self {
+        match refused.kind {
+            RefusedKind::Missing => Self::not_found(refused.text),
+            RefusedKind::Forbidden => Self::new(
+                StatusCode::FORBIDDEN,
+                "jvm-refused",
+                "Not for this server",
+                refused.text,
+            ),
+            RefusedKind::Refused => Self::conflict(refused.text),
+            RefusedKind::Late => Self::new(
+                StatusCode::GATEWAY_TIMEOUT,
+                "late",
+                "No answer in time",
+                refused.text,
+            ),
+            RefusedKind::Failed => Self::internal(refused.text),
+        }
     }
 }

@@ -3,8 +3,11 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use axum::http::StatusCode;
+use http::StatusCode;
 
+use crate::catalogue::JobState;
+use crate::events::Event;
+use crate::ids::DumpId;
 use crate::problem::Problem;
 use crate::state::AppState;
 use crate::store::{self, PartId};
@@ -92,4 +95,29 @@ pub fn sweep(state: &AppState, now: Millis) -> Result<(), Problem> {
         tracing::info!(%dump, is_old, is_too_much, "a dump is removed");
     }
     Ok(())
+}
+
+impl AppState {
+    /// Deletes a dump with its analysis, and cancels its job. Blocks.
+    ///
+    /// # Errors
+    /// If there is none, or the disk fails.
+    pub fn delete_dump(&self, id: &DumpId) -> Result<(), Problem> {
+        let dump = self.dump(id)?;
+        let is_under_way = |state: JobState| matches!(state, JobState::Queued | JobState::Running);
+        if let Some(job) = dump.job.filter(|job| is_under_way(job.state)) {
+            // It may have ended meanwhile, and on a full disk the catalogue cannot note it yet.
+            self.jobs().end_worker(job.id);
+            let _ = self.cancel(job.id);
+        }
+        // Its files stay on the disk as long as they are open.
+        self.views().forget(id.as_str());
+        // Files first: on a full disk their room is what the catalogue needs.
+        self.store()
+            .delete(id)
+            .map_err(|error| store::problem(&error))?;
+        self.catalogue().delete_dump(id)?;
+        self.events().send(Event::DumpDeleted { id: id.clone() });
+        Ok(())
+    }
 }

@@ -13,8 +13,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::catalogue::{
-    Catalogue, CatalogueError, DatabaseAddress, JobError, NewDump, PostgresCatalogue,
-    SqliteCatalogue, Upload,
+    Catalogue, CatalogueError, DatabaseAddress, JobError, NewDump, SqliteCatalogue, Upload,
 };
 use crate::config::Config;
 use crate::connections::{self, Demands};
@@ -95,11 +94,22 @@ pub fn open_catalogue(
     database: Option<&DatabaseAddress>,
 ) -> Result<Box<dyn Catalogue>, StartError> {
     if let Some(database) = database {
-        return Ok(Box::new(PostgresCatalogue::open(database.clone())?));
+        return database_at(database);
     }
     make_folder(folder)?;
     let catalogue = SqliteCatalogue::open(&folder.join("catalogue.db"))?;
     Ok(Box::new(catalogue))
+}
+
+#[cfg(feature = "fleet")]
+fn database_at(database: &DatabaseAddress) -> Result<Box<dyn Catalogue>, StartError> {
+    let catalogue = crate::catalogue::PostgresCatalogue::open(database.clone())?;
+    Ok(Box::new(catalogue))
+}
+
+#[cfg(not(feature = "fleet"))]
+fn database_at(database: &DatabaseAddress) -> Result<Box<dyn Catalogue>, StartError> {
+    match *database {}
 }
 
 /// Catalogue and store.

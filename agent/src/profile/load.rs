@@ -13,8 +13,8 @@ use super::state::Profile;
 use crate::call_times::Arrival;
 use crate::control;
 use crate::options::{
-    self, Destination, ExitKind, Failure, Lost, Process, Settings, Start, StartTime, parse,
-    unique_name, unique_packed_name, unique_picture_name,
+    self, Destination, ExitKind, Failure, Lost, Picture, Process, Settings, Start, StartTime,
+    parse, unique_name, unique_packed_name, unique_picture_name,
 };
 use crate::output::Output;
 use crate::report;
@@ -23,6 +23,10 @@ use crate::vm::{Jvmti, VmHandle, keep_environment};
 
 /// How long a VM that is attached to may still be starting.
 const MAX_START: Duration = Duration::from_secs(10);
+
+/// The refusal of `file=x.svg` by an agent that cannot draw it.
+const NO_SVG: &str = "this agent was built without the feature `svg`; give file= a name that ends in .html, or \
+                      build the agent with `cargo build --profile agent -p hprof-agent`";
 
 static LOADED: AtomicBool = AtomicBool::new(false);
 
@@ -164,6 +168,9 @@ pub(super) unsafe fn load_late(
 }
 
 fn create_sink(settings: &Settings, vm_waits: &VmWaits) -> Result<Sink, Refusal> {
+    if settings.picture == Some(Picture::Svg) && !cfg!(feature = "svg") {
+        return Err(set_up_error(NO_SVG));
+    }
     let endpoint = match &settings.destination {
         Destination::File(path) => {
             let (format, packing) = (settings.format, settings.packing);

@@ -3,6 +3,7 @@
 mod agent_path;
 mod android;
 mod attach;
+#[cfg(feature = "capture")]
 mod capture;
 mod check;
 mod class_loaders;
@@ -14,6 +15,7 @@ mod cutoff;
 mod diff;
 mod dominators;
 mod duplicates;
+#[cfg(feature = "parquet")]
 mod export;
 mod finalizers;
 mod gc;
@@ -22,14 +24,17 @@ mod histogram;
 mod leaks;
 mod listen;
 mod listing;
+#[cfg(feature = "live")]
 mod live;
 mod man;
+#[cfg(feature = "mcp")]
 mod mcp;
 mod object;
 mod objects;
 mod options;
 mod paths;
 mod ps;
+#[cfg(feature = "query")]
 mod query;
 mod record;
 mod records;
@@ -37,6 +42,7 @@ mod report;
 mod retained;
 mod run;
 mod samples;
+#[cfg(feature = "serve")]
 mod serve;
 mod sites;
 mod stacks;
@@ -52,6 +58,29 @@ pub(crate) use object::in_words as object_in_words;
 use std::process::ExitCode;
 
 use clap::Subcommand;
+
+#[cfg(not(all(
+    feature = "capture",
+    feature = "live",
+    feature = "mcp",
+    feature = "parquet",
+    feature = "query",
+    feature = "serve"
+)))]
+use crate::not_built::command_not_built;
+
+#[cfg(not(feature = "capture"))]
+command_not_built!("capture" capture::Capture);
+#[cfg(not(feature = "live"))]
+command_not_built!("live" live::Live);
+#[cfg(not(feature = "mcp"))]
+command_not_built!("mcp" mcp::Mcp);
+#[cfg(not(feature = "parquet"))]
+command_not_built!("parquet" export::Export);
+#[cfg(not(feature = "query"))]
+command_not_built!("query" query::Query);
+#[cfg(not(feature = "serve"))]
+command_not_built!("serve" serve::Serve);
 
 /// A sub-command with its flags.
 #[derive(Debug, Subcommand)]

@@ -1,5 +1,6 @@
 //! `hprof-rs worker`: takes jobs of a fleet; with a file the analysis of that, for `serve` and `worker`.
 
+#[cfg(feature = "fleet")]
 mod fleet;
 mod redact;
 
@@ -97,10 +98,19 @@ const STACKS: &str = "stacks";
 /// The rows of each list in the summary of a profile.
 const ROWS: usize = 100;
 
+#[cfg(not(feature = "fleet"))]
+const NO_QUEUE: crate::not_built::NotBuilt = crate::not_built::NotBuilt {
+    feature: "fleet",
+    wish: "the queue of a fleet",
+};
+
 impl Worker {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         if self.file.is_none() && !self.strip {
+            #[cfg(feature = "fleet")]
             return fleet::take_jobs(self);
+            #[cfg(not(feature = "fleet"))]
+            return Err(NO_QUEUE.into());
         }
         // A server that is killed leaves nobody who waits for the result.
         set_parent_process_death_signal(Some(Signal::KILL))?;

@@ -9,7 +9,8 @@ use rustyline::error::ReadlineError;
 use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::Hinter;
 use rustyline::history::MemHistory;
-use rustyline::{Cmd, Config, Context, Editor, Helper, KeyEvent, Validator};
+use rustyline::validate::Validator;
+use rustyline::{Cmd, Config, Context, Editor, Helper, KeyEvent};
 
 use super::agents::Agent;
 use super::grammar;
@@ -200,11 +201,14 @@ impl Console {
 }
 
 /// Completes commands and agents, and tells what is shown.
-#[derive(Helper, Validator)]
 struct Words {
     hub: Arc<Hub>,
     edited: Arc<Edited>,
 }
+
+impl Helper for Words {}
+
+impl Validator for Words {}
 
 impl Hinter for Words {
     type Hint = String;

@@ -9,6 +9,7 @@
 mod address;
 mod agent;
 mod agents;
+#[cfg(feature = "serve")]
 mod background;
 mod board;
 mod console;
@@ -37,6 +38,7 @@ use signal_hook::iterator::Signals;
 
 use address::SocketFile;
 pub use address::{Address, Listener};
+#[cfg(feature = "serve")]
 pub use background::Background;
 pub use grammar::help;
 pub use hub::Limits;

@@ -10,6 +10,7 @@ use hprof_platform::store::{CacheSettings, default_cache_bytes};
 use hprof_platform::{DATABASE_VARIABLE, Fleet};
 
 use crate::memory::parse_size;
+use crate::not_built::NotBuilt;
 
 /// What servers and workers on many machines share.
 #[derive(Debug, Clone, Args)]
@@ -49,6 +50,13 @@ impl FleetArguments {
     /// The database that arguments, a file or the environment names. A password among the arguments
     /// is refused, as every user of the machine can read them.
     pub fn database(&self) -> anyhow::Result<Option<DatabaseAddress>> {
+        let is_named = self.database.is_some() || self.database_file.is_some();
+        if (is_named || std::env::var_os(DATABASE_VARIABLE).is_some()) && !cfg!(feature = "fleet") {
+            bail!(NotBuilt {
+                feature: "fleet",
+                wish: "PostgreSQL",
+            });
+        }
         if let Some(text) = &self.database {
             let address: DatabaseAddress = text.parse().context("--database")?;
             if address.has_password() {
@@ -88,6 +96,7 @@ impl FleetArguments {
         let Some(place) = &self.store else {
             return Ok(None);
         };
+        check_place(place)?;
         let cache = self.cache.clone().unwrap_or_else(|| cache.to_owned());
         let bytes = match self.cache_size {
             Some(bytes) => bytes,
@@ -96,6 +105,21 @@ impl FleetArguments {
             })?,
         };
         Ok(Some((place.clone(), CacheSettings::new(cache, bytes))))
+    }
+}
+
+/// Refuses a URL of object storage in a build that has none.
+///
+/// # Errors
+/// [`NotBuilt`], for every URL but `file://`.
+pub fn check_place(place: &str) -> Result<(), NotBuilt> {
+    let is_remote = place.contains("://") && !place.starts_with("file://");
+    match is_remote && !cfg!(feature = "fleet") {
+        true => Err(NotBuilt {
+            feature: "fleet",
+            wish: "object storage",
+        }),
+        false => Ok(()),
     }
 }
 

@@ -4,4 +4,6 @@ mod fleet;
 mod machine;
 
 pub use fleet::FleetArguments;
+#[cfg(feature = "parquet")]
+pub use fleet::check_place;
 pub use machine::LocalMachine;

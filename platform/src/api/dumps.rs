@@ -14,8 +14,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::description::{Octets, ReportFile};
 use super::extract::{InBody, InPath, InQuery};
 use super::files;
-use crate::catalogue::{Dump, DumpPatch, DumpQuery, JobState, Page};
-use crate::events::Event;
+use crate::catalogue::{Dump, DumpPatch, DumpQuery, Page};
 use crate::ids::DumpId;
 use crate::intake::{Digested, Incoming, Wishes, file_name, receive, refuse};
 use crate::problem::Problem;
@@ -133,31 +132,6 @@ pub(super) async fn delete(
     let deleted = state.blocking(move |state| state.delete_dump(&id));
     deleted.await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-impl AppState {
-    /// Deletes a dump with its analysis, and cancels its job. Blocks.
-    ///
-    /// # Errors
-    /// If there is none, or the disk fails.
-    pub fn delete_dump(&self, id: &DumpId) -> Result<(), Problem> {
-        let dump = self.dump(id)?;
-        let is_under_way = |state: JobState| matches!(state, JobState::Queued | JobState::Running);
-        if let Some(job) = dump.job.filter(|job| is_under_way(job.state)) {
-            // It may have ended meanwhile, and on a full disk the catalogue cannot note it yet.
-            self.jobs().end_worker(job.id);
-            let _ = self.cancel(job.id);
-        }
-        // Its files stay on the disk as long as they are open.
-        self.views().forget(id.as_str());
-        // Files first: on a full disk their room is what the catalogue needs.
-        self.store()
-            .delete(id)
-            .map_err(|error| store::problem(&error))?;
-        self.catalogue().delete_dump(id)?;
-        self.events().send(Event::DumpDeleted { id: id.clone() });
-        Ok(())
-    }
 }
 
 /// How the file is called.

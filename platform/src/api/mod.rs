@@ -12,6 +12,7 @@ mod jobs;
 mod jvms;
 mod logs;
 mod page;
+mod problem;
 mod server;
 mod uploads;
 mod views;

@@ -5,8 +5,12 @@
 mod figures;
 pub mod fleet;
 mod model;
+#[cfg(not(feature = "fleet"))]
+mod no_postgres;
+#[cfg(feature = "fleet")]
 mod postgres;
 mod queue;
+#[cfg(feature = "serve")]
 mod sqlite;
 
 pub use figures::{ClassFigures, Figures, MAX_CLASSES, MAX_SUSPECTS, NO_LABEL, SuspectFigures};
@@ -14,8 +18,12 @@ pub use fleet::FleetFigures;
 pub use model::{
     Dump, DumpKind, DumpPatch, Job, JobError, JobState, NewDump, Outcome, Page, Role, Upload,
 };
+#[cfg(not(feature = "fleet"))]
+pub use no_postgres::{DatabaseAddress, NoAddress};
+#[cfg(feature = "fleet")]
 pub use postgres::{DatabaseAddress, NoAddress, PostgresCatalogue};
 pub use queue::{Claim, Ending, JobQuery, News, Queue};
+#[cfg(feature = "serve")]
 pub use sqlite::SqliteCatalogue;
 
 use crate::ids::{DumpId, JobId};

@@ -4,7 +4,7 @@
 
 use std::io;
 
-use axum::http::StatusCode;
+use http::StatusCode;
 
 use super::{HEAD, Wishes, file_name, look, too_large};
 use crate::catalogue::{Dump, NewDump, Upload};

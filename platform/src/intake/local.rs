@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path};
 
-use axum::http::StatusCode;
+use http::StatusCode;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 
 use super::{digest, of_disk};

@@ -3,11 +3,13 @@
 mod direct;
 mod join;
 mod local;
+#[cfg(feature = "serve")]
 mod receive;
 mod redact;
 mod strip_rules;
 mod uploads;
 
+#[cfg(feature = "serve")]
 pub use receive::{receive, refuse, slow};
 pub use strip_rules::{
     MAX_SAID, StripFigures, StripRules, StrippedBy, Stripping, ThreadNamesRule, said_by_sender,
@@ -17,9 +19,9 @@ pub use uploads::Uploads;
 use std::fs::File;
 use std::io::{self, Read, Write};
 
-use axum::http::StatusCode;
 use hprof_analysis::contents::looks_like_a_profile;
 use hprof_analysis::input::Compression;
+use http::StatusCode;
 use sha2::{Digest, Sha256};
 
 use crate::catalogue::{Added, Dump, JobState, NewDump};

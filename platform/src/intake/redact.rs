@@ -7,8 +7,8 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::process::{Command, Stdio};
 
-use axum::http::StatusCode;
 use hprof_analysis::input::Input;
+use http::StatusCode;
 use serde::Deserialize;
 
 use super::strip_rules::{StripFigures, StripRules, StrippedBy, Stripping};

@@ -103,7 +103,7 @@ impl AppState {
                 end: Arc::clone(place.insert(Arc::default())),
             }),
             Entry::Occupied(_) => Err(Problem::new(
-                axum::http::StatusCode::LOCKED,
+                http::StatusCode::LOCKED,
                 "locked",
                 "The upload is in use",
                 "another request sends bytes of this upload; wait until it has ended",

@@ -4,6 +4,7 @@
 //! update with the number of the attempt, so a late worker changes nothing. Where machines share the
 //! catalogue, a job is leased: `shared` renews leases, and takes back those that ran out.
 
+#[cfg(feature = "serve")]
 mod daemon;
 mod progress;
 mod queue;
@@ -15,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, watch};
 
+#[cfg(feature = "serve")]
 pub use daemon::{StartedWorker, WorkerConfig};
 pub use progress::Progress;
 pub use queue::run;

@@ -5,8 +5,9 @@ use std::io;
 use std::time::Duration;
 
 use super::OpenError;
+use super::clients::remote;
 use super::objects::Remote;
-use super::open::{environment, remote};
+use super::open::environment;
 
 /// How long a request is repeated while the storage does not work.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use axum::http::StatusCode;
+use http::StatusCode;
 
 use crate::intake::of_disk;
 use crate::problem::Problem;

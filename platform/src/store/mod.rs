@@ -4,15 +4,21 @@
 //! in it comes from a request: dumps are named by [`DumpId`], parts by [`PartId`], whose forms are
 //! checked. [`open`] gives the store of a URL.
 
+#[cfg(feature = "fleet")]
 mod bucket;
+#[cfg(feature = "fleet")]
 mod cache;
+#[cfg(feature = "fleet")]
+mod clients;
 mod direct;
 mod fault;
 mod folder;
 mod local;
+#[cfg(feature = "fleet")]
 mod objects;
 mod open;
 
+#[cfg(feature = "fleet")]
 pub use bucket::Bucket;
 pub use direct::{Direct, Pieces, VALID};
 pub use fault::{DAMAGED, DAMAGED_TITLE, Fault, problem};

@@ -2,26 +2,8 @@
 
 use inferno::flamegraph::color::{Color, PaletteMap};
 
+use super::kinds::{Kind, kind_of};
 use crate::call_tree::{CallTree, Node};
-
-/// The kind of a frame, which selects its hue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// A method of the program or its libraries: orange.
-    Program,
-    /// A method of the JDK: green.
-    Jdk,
-    /// A class of objects, no method: blue.
-    Class,
-    /// Frames that are no method: grey.
-    Other,
-    /// A function of native code: rose.
-    Native,
-}
-
-/// How the agent's frames of native code begin.
-const NATIVE: &str = "[native] ";
-const JDK: [&str; 6] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "oracle."];
 
 /// A colour for each name in a tree. Equal names get equal colours, so that two pictures can be
 /// laid side by side. `ends_in_class` tells that leaves are classes.
@@ -35,20 +17,6 @@ pub fn of(tree: &CallTree, ends_in_class: bool) -> PaletteMap {
         map.insert(&frame, of_frame(&frame, is_class));
     }
     map
-}
-
-/// The kind of a method, by its name.
-pub fn kind_of(name: &str) -> Kind {
-    // Other tools name functions of C++ alone; Java has no name like that.
-    if name.starts_with(NATIVE) || name.contains("::") {
-        Kind::Native
-    } else if name.starts_with(['<', '[']) {
-        Kind::Other
-    } else if JDK.iter().any(|prefix| name.starts_with(prefix)) {
-        Kind::Jdk
-    } else {
-        Kind::Program
-    }
 }
 
 fn of_frame(name: &str, is_class: bool) -> Color {

@@ -6,8 +6,11 @@
 
 pub mod about;
 pub mod collapsed;
+#[cfg(feature = "svg")]
 mod colours;
+#[cfg(feature = "svg")]
 pub mod flame_graph;
+mod kinds;
 pub mod numbers;
 pub mod page;
 pub mod pprof;

@@ -4,18 +4,39 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use anyhow::Context;
+#[cfg(feature = "fleet")]
 use hprof_platform::store::Bucket;
 use hprof_platform::{TemporaryFolder, temporary_folder};
 use hprof_tables::schema::TABLES;
 use hprof_tables::{Exported, Folder, Labels};
 
 use crate::render::steps::Step;
+use crate::serve::check_place;
 
 /// Where the tables go.
 pub struct Place {
     folder: Folder,
     /// Object storage, with the folder on this machine in which tables wait.
     bucket: Option<(Bucket, TemporaryFolder)>,
+}
+
+/// Object storage in a build without it: there is none.
+#[cfg(not(feature = "fleet"))]
+enum Bucket {}
+
+#[cfg(not(feature = "fleet"))]
+impl Bucket {
+    fn open(_: &str) -> anyhow::Result<Self> {
+        anyhow::bail!("object storage is not built in")
+    }
+
+    fn send(&self, _: File, _: &str) -> anyhow::Result<()> {
+        match *self {}
+    }
+
+    fn delete(&self, _: &str) -> anyhow::Result<()> {
+        match *self {}
+    }
 }
 
 impl Place {
@@ -33,6 +54,7 @@ impl Place {
                 bucket: None,
             });
         };
+        check_place(url)?;
         let bucket = Bucket::open(url)
             // The option of `serve` for the same URLs.
             .map_err(|error| {

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -15,34 +14,11 @@ use utoipa_axum::routes;
 
 use super::extract::{InBody, InPath};
 use crate::live::{
-    Cost, JvmFacts, JvmId, Live, Mode, Pid, Recording, Refused, RefusedKind, Sender, Status,
-    check_options,
+    Cost, JvmFacts, JvmId, Live, Mode, Pid, Recording, Refused, Sender, Status, check_options,
 };
 use crate::problem::Problem;
 use crate::state::AppState;
 use crate::time::Millis;
-
-impl From<Refused> for Problem {
-    fn from(refused: Refused) -> Self {
-        match refused.kind {
-            RefusedKind::Missing => Self::not_found(refused.text),
-            RefusedKind::Forbidden => Self::new(
-                StatusCode::FORBIDDEN,
-                "jvm-refused",
-                "Not for this server",
-                refused.text,
-            ),
-            RefusedKind::Refused => Self::conflict(refused.text),
-            RefusedKind::Late => Self::new(
-                StatusCode::GATEWAY_TIMEOUT,
-                "late",
-                "No answer in time",
-                refused.text,
-            ),
-            RefusedKind::Failed => Self::internal(refused.text),
-        }
-    }
-}
 
 /// Where a JVM is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]

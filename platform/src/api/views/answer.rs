@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{FromRequestParts, Query};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -38,29 +38,6 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Params<T> {
 /// No parameters of its own.
 #[derive(Debug, Clone, Copy, Deserialize, IntoParams)]
 pub(super) struct Nothing {}
-
-impl From<ViewError> for Problem {
-    fn from(error: ViewError) -> Self {
-        match error {
-            ViewError::Invalid(detail) => Self::bad_request(detail),
-            ViewError::Missing(detail) => Self::not_found(detail),
-            ViewError::NotReady(detail) => Self::not_ready(detail),
-            ViewError::Busy(detail) => Self::new(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "busy",
-                "Too much at once",
-                detail,
-            ),
-            ViewError::TooLong(detail) => Self::new(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                "too-long",
-                "The answer takes too long",
-                detail,
-            ),
-            ViewError::Failed(error) => Self::internal(error),
-        }
-    }
-}
 
 pub(super) fn dump_id(id: &str) -> Result<DumpId, Problem> {
     id.parse()
