@@ -7,7 +7,8 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::about::About;
-use super::colours::{self, Kind};
+use super::kinds::{self, Kind};
+use super::numbers::count;
 use super::profile::{Rows, View};
 use crate::call_tree::{CallTree, Node};
 
@@ -117,7 +118,7 @@ impl<'a> Data<'a> {
         }
         let next = self.names.len() as u32;
         self.names.push(name);
-        self.kinds.push(match colours::kind_of(name) {
+        self.kinds.push(match kinds::kind_of(name) {
             Kind::Program => '0',
             Kind::Jdk => '1',
             Kind::Class => '2',
@@ -170,6 +171,47 @@ impl<'a> Data<'a> {
     }
 }
 
+/// Rows of the table for browsers without JavaScript.
+const LARGEST: usize = 10;
+
+impl Data<'_> {
+    /// The methods or classes of the first view with the largest costs of their own, as lines of text.
+    fn largest(&self) -> String {
+        let (Some(view), Some(tree)) = (self.views.first(), self.trees.first()) else {
+            return "nothing was counted\n".to_owned();
+        };
+        let mut costs: FxHashMap<u32, u64> = FxHashMap::default();
+        for (&name, &own) in tree.name.iter().zip(&tree.own) {
+            *costs.entry(name).or_default() += own;
+        }
+        let total: u64 = tree.own.iter().sum();
+        let mut rows: Vec<(u64, &str)> = (costs.into_iter())
+            .filter_map(|(name, cost)| Some((cost, *self.names.get(name as usize)?)))
+            .filter(|(cost, _)| *cost > 0)
+            .collect();
+        rows.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
+        let mut text = format!("{}: {} {}\n", view.title, count(total), view.unit);
+        for (cost, name) in rows.into_iter().take(LARGEST) {
+            let share = cost as f64 * 100.0 / total as f64;
+            let cost = count(cost);
+            text.push_str(&format!("{share:6.1} % {cost:>15}  {}\n", plain(name)));
+        }
+        text
+    }
+}
+
+/// A name without characters that change how others are shown: a terminal may show the lines, too.
+fn plain(name: &str) -> String {
+    let replaced = |c: char| match c {
+        '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{feff}' => true,
+        c => c.is_control(),
+    };
+    name.replace(replaced, "\u{fffd}")
+}
+
 /// A node of the profile, of the one it is compared with, or of both.
 type Pair<'a> = (Option<&'a Node>, Option<&'a Node>);
 
@@ -196,6 +238,7 @@ fn page(data: &Data<'_>) -> String {
         ("{{VERSION}}", env!("CARGO_PKG_VERSION")),
         ("{{TITLE}}", &escape(title)),
         ("{{STYLE}}", STYLE),
+        ("{{LARGEST}}", &escape(&data.largest())),
         ("{{DATA}}", &json),
         ("{{SCRIPT}}", SCRIPT),
     ];
@@ -234,6 +277,31 @@ mod tests {
     use crate::Measure;
     use crate::pictures::profile::Words;
     use serde_json::Value;
+
+    #[test]
+    fn a_browser_without_scripts_shows_the_largest_costs() {
+        let view = view(&[
+            (&["a", "b"], 30),
+            (&["b"], 60),
+            (&["c<\u{1b}\u{202e}>"], 9),
+            (&["a"], 1),
+        ]);
+        let page = html(&About::default(), &[view], Start::default());
+        let (_, table) = page.split_once("<pre id=\"largest\">").unwrap();
+        let (table, _) = table.split_once("</pre>").unwrap();
+        let lines: Vec<String> = (table.lines())
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                "CPU samples: 100 samples",
+                "90.0 % 90 b",
+                "9.0 % 9 c&lt;\u{fffd}\u{fffd}&gt;",
+                "1.0 % 1 a",
+            ]
+        );
+    }
 
     fn view(paths: &[(&[&str], u64)]) -> View {
         View {
