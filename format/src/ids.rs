@@ -122,7 +122,7 @@ impl ObjectId {
     /// True for an identifier that this crate's users make up for what no heap dump has named. Objects of a VM lie at multiples
     /// of eight.
     pub const fn is_made_up(self) -> bool {
-        self.0 % 8 != 0
+        !self.0.is_multiple_of(8)
     }
 }
 
