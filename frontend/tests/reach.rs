@@ -207,7 +207,7 @@ fn a_jvm_in_a_chroot_is_recorded_again_and_again() {
     let rows = rows.as_array().unwrap();
     let row = rows
         .iter()
-        .find(|row| row["pid"].to_string() == pid)
+        .find(|row| row["pid"].as_u64().is_some_and(|it| it.to_string() == pid))
         .expect("it is listed");
     assert_eq!(row["agent_loaded"], true);
     assert!(row["jdk"].is_string(), "{row}");
@@ -299,7 +299,7 @@ fn a_hidden_jvm_of_this_user_is_reached() {
         let rows: serde_json::Value = serde_json::from_str(&text).unwrap();
         let rows = rows.as_array().unwrap();
         rows.iter()
-            .find(|row| row["pid"].to_string() == pid)
+            .find(|row| row["pid"].as_u64().is_some_and(|it| it.to_string() == pid))
             .expect("it is listed")
             .clone()
     };

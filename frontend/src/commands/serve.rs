@@ -9,7 +9,9 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 use hprof_platform::catalogue::{DatabaseAddress, Role};
-use hprof_platform::{Config, ConnectionLimits, MinimumPace, Retention, Server, access, make_folder, open_catalogue};
+use hprof_platform::{
+    Config, ConnectionLimits, MinimumPace, Retention, Server, access, make_folder, open_catalogue,
+};
 
 use crate::listen::{Address, Background};
 use crate::memory::{free_bytes, parse_bytes, parse_size};

@@ -47,11 +47,13 @@ pub fn explained(path: &Path, error: anyhow::Error) -> anyhow::Error {
 
 /// The error in another that says that a file does not begin like HPROF.
 fn header_error(error: &anyhow::Error) -> Option<&HeaderError> {
-    error.chain().find_map(|it| {
-        let read = |error| match error {
-            &ReadError::Header(ref header) => Some(header),
+    fn read(error: &ReadError) -> Option<&HeaderError> {
+        match error {
+            ReadError::Header(header) => Some(header),
             _ => None,
-        };
+        }
+    }
+    error.chain().find_map(|it| {
         if let Some(error) = it.downcast_ref() {
             return read(error);
         }
