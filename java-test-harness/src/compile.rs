@@ -46,6 +46,13 @@ pub fn lazy_transformer() -> PathBuf {
 
 const LAZY_TRANSFORMER: &str = "lazy-transformer.jar";
 
+/// The Java agent whose transformer is slow.
+pub fn slow_transformer() -> PathBuf {
+    classes().join(SLOW_TRANSFORMER)
+}
+
+const SLOW_TRANSFORMER: &str = "slow-transformer.jar";
+
 /// The folder with the programs compiled with other flags than those of [`classes`].
 ///
 /// # Panics
@@ -85,6 +92,14 @@ pub fn classes_compiled_with(flags: &[&str]) -> PathBuf {
         temporary.path(),
         LAZY_TRANSFORMER,
         "LazyTransformer",
+        transformer,
+    );
+    let transformer = "Premain-Class: SlowTransformer\nCan-Retransform-Classes: true\n";
+    make_agent(
+        jdk,
+        temporary.path(),
+        SLOW_TRANSFORMER,
+        "SlowTransformer",
         transformer,
     );
     // Should another process have been faster, its folder holds the same.

@@ -56,7 +56,9 @@ pub use agent::{agent_library, control_socket, workspace};
 pub use binary_heap::{BinaryHeap, Content, HeapClass, HeapObject, HeapRoot};
 pub use binary_profile::{BinaryFrame, BinaryProfile, BinarySite, BinaryTable, BinaryTrace};
 pub use collector::Collector;
-pub use compile::{classes, classes_compiled_with, java_sources, lazy_transformer, redefiner};
+pub use compile::{
+    classes, classes_compiled_with, java_sources, lazy_transformer, redefiner, slow_transformer,
+};
 pub use front_end::{FrontEnd, Peer};
 pub use jdk::{Jdk, cache_folder};
 pub use matrix::{each_collector, each_jdk, each_jdk_since};

@@ -4,9 +4,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Duration;
 
-use java_test_harness::{
-    Jdk, Outcome, Run, agent_library, classes, each_jdk, each_jdk_since, lazy_transformer,
-};
+use java_test_harness::{Jdk, Outcome, Run, agent_library, classes, each_jdk, each_jdk_since};
 
 const MODES: [&str; 9] = [
     "heap=dump",
@@ -79,28 +77,6 @@ fn call_counting_is_refused_where_the_vm_insists_on_class_data() {
         let run = Run::new(jdk).agent("cpu=times");
         let run = run.jvm_args(["-Xshare:on", "-Xshare:auto"]);
         run.class("Hello").run().expect_status(0);
-    });
-}
-
-/// Transformers run Java code on each thread that loads, links or retransforms classes. Where two of the agent's threads did
-/// that at the start, each waited for a class that the other was linking.
-#[test]
-fn transformers_of_others_do_not_hold_the_start_up() {
-    each_jdk(|jdk| {
-        let other = format!("-javaagent:{}", lazy_transformer().display());
-        for mode in ["cpu=times,cutoff=0", "monitor=y,heap=all"] {
-            let before = Run::new(jdk).jvm_arg(&other).agent(mode);
-            let behind = Run::new(jdk).agent(mode).jvm_arg(&other);
-            for run in [before, behind] {
-                let outcome = run.class("LazyTransformer").run().expect_status(0);
-                assert_eq!(outcome.stdout, "done\n");
-                if mode.starts_with("cpu=times") {
-                    let profile = outcome.profile();
-                    assert_eq!(profile.calls("LazyTransformer.counted"), 1000);
-                    assert_eq!(profile.counter("internal_errors"), 0);
-                }
-            }
-        }
     });
 }
 
