@@ -7,13 +7,7 @@ use std::path::Path;
 use zip::ZipArchive;
 
 use super::compression::{Compression, decompress};
-use super::map;
-
-/// A block of a tar archive, in bytes. A file begins with one and fills whole ones (POSIX.1-2017, pax, "ustar
-/// Interchange Format").
-const BLOCK: usize = 512;
-/// The longest name of a GNU header that is read, in bytes.
-const MAX_NAME: u64 = 4096;
+use super::{map, tar};
 
 /// Takes the name of a file and its bytes; false ends the walk.
 pub type Each<'a> = dyn FnMut(&str, &mut dyn Read) -> io::Result<bool> + 'a;
@@ -42,84 +36,11 @@ pub fn members(path: &Path, each: &mut Each<'_>) -> io::Result<bool> {
             }
             Ok(true)
         }
-        compression => walk_tar(&mut decompress(compression, Cursor::new(map)), each),
-    }
-}
-
-/// The head of a file in a tar archive.
-struct Head {
-    name: String,
-    length: u64,
-    kind: u8,
-}
-
-impl Head {
-    /// Reads a block; none if it is no head.
-    fn of(block: &[u8; BLOCK]) -> Option<Self> {
-        if &block[257..262] != b"ustar" {
-            return None;
-        }
-        let text = |from: usize, to: usize| {
-            let field = &block[from..to];
-            let end = field.iter().position(|byte| *byte == 0);
-            String::from_utf8_lossy(&field[..end.unwrap_or(field.len())]).into_owned()
-        };
-        // Larger files than 8 GB have another form of number, and are no logs.
-        let length = u64::from_str_radix(text(124, 136).trim(), 8).ok()?;
-        let prefix = match block[262] {
-            0 => text(345, 500),
-            _ => String::new(),
-        };
-        let name = match &*prefix {
-            "" => text(0, 100),
-            prefix => format!("{prefix}/{}", text(0, 100)),
-        };
-        Some(Self {
-            name,
-            length,
-            kind: block[156],
-        })
-    }
-}
-
-fn walk_tar(archive: &mut dyn Read, each: &mut Each<'_>) -> io::Result<bool> {
-    let mut long_name = None;
-    let mut is_tar = false;
-    loop {
-        let mut block = [0; BLOCK];
-        match archive.read_exact(&mut block) {
-            Err(_) if !is_tar => return Ok(false),
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(true),
-            other => other?,
-        }
-        let Some(head) = Head::of(&block) else {
-            // Empty blocks end it.
-            return match is_tar && block.iter().any(|byte| *byte != 0) {
-                true => Err(io::ErrorKind::InvalidData.into()),
-                false => Ok(is_tar),
-            };
-        };
-        is_tar = true;
-        let mut contents = archive.take(head.length);
-        match head.kind {
-            b'L' => {
-                let mut name = Vec::new();
-                contents.by_ref().take(MAX_NAME).read_to_end(&mut name)?;
-                let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
-                long_name = Some(String::from_utf8_lossy(name).into_owned());
-            }
-            b'0' | 0 => {
-                let name = long_name.take().unwrap_or(head.name);
-                if !each(&name, &mut contents)? {
-                    return Ok(true);
-                }
-            }
-            _ => {}
-        }
-        io::copy(&mut contents, &mut io::sink())?;
-        let over = head.length % BLOCK as u64;
-        if over > 0 {
-            io::copy(&mut archive.take(BLOCK as u64 - over), &mut io::sink())?;
+        compression => {
+            let archive = decompress(compression, Cursor::new(map));
+            tar::walk(archive, &mut |member, contents| {
+                each(&member.name, contents)
+            })
         }
     }
 }
@@ -129,22 +50,6 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-
-    fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
-        let mut archive = Vec::new();
-        for (name, contents) in files {
-            let mut block = [0; BLOCK];
-            block[..name.len()].copy_from_slice(name.as_bytes());
-            block[124..135].copy_from_slice(format!("{:011o}", contents.len()).as_bytes());
-            block[156] = if name.ends_with('/') { b'5' } else { b'0' };
-            block[257..263].copy_from_slice(b"ustar\0");
-            archive.extend(block);
-            archive.extend(*contents);
-            archive.resize(archive.len().next_multiple_of(BLOCK), 0);
-        }
-        archive.extend([0; 2 * BLOCK]);
-        archive
-    }
 
     fn read(path: &Path) -> io::Result<(bool, Vec<(String, usize)>)> {
         let mut found = Vec::new();
@@ -161,7 +66,7 @@ mod tests {
     fn files_of_archives_come_in_their_order() {
         let folder = tempfile::tempdir().unwrap();
         let large = vec![b'x'; 70_000];
-        let archive = tar(&[("logs/", b""), ("logs/b", &large), ("logs/a", b"hello")]);
+        let archive = tar::tests::archive(&[("logs/b", &large), ("logs/a", b"hello")]);
         let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         packed.write_all(&archive).unwrap();
         let path = folder.path().join("archive");

@@ -1,4 +1,4 @@
-//! The only dump or profile in a tar archive, plain or compressed.
+//! Tar archives: their files one after the other, and the only dump or profile of one.
 //!
 //! Sources: POSIX.1-2017, pax, "ustar Interchange Format"; GNU tar's manual, "Basic Tar Format" (names and sizes of its
 //! own).
@@ -17,6 +17,8 @@ const MAX_FILES: usize = 100_000;
 const LISTED: usize = 10;
 /// As much of a file as tells what it is.
 const HEAD: usize = 4096;
+/// The longest name outside of a head that is read, in bytes.
+const MAX_NAME: u64 = 4096;
 
 /// The bytes at the start of a file by which an archive is known.
 pub(super) const LOOKED_AT: usize = BLOCK;
@@ -35,47 +37,81 @@ pub(super) struct Member {
     pub(super) bytes: u64,
 }
 
+/// Hands each regular file of an archive to `each`, in their order, until it returns false. False if nothing in the bytes is an
+/// archive.
+///
+/// # Errors
+/// If the archive cannot be read or is damaged, or those of `each`.
+pub(super) fn walk(
+    mut archive: impl Read,
+    each: &mut dyn FnMut(&Member, &mut dyn Read) -> io::Result<bool>,
+) -> io::Result<bool> {
+    let mut is_archive = false;
+    let mut long_name = None;
+    let mut at = 0;
+    while let Some(head) = next_head(&mut archive, is_archive)? {
+        is_archive = true;
+        at += BLOCK as u64;
+        let bytes = size(&head[124..136]).ok_or_else(damaged_size)?;
+        let padded = bytes.checked_next_multiple_of(BLOCK as u64);
+        let next = padded.and_then(|padded| at.checked_add(padded));
+        let next = next.ok_or_else(damaged_size)?;
+        let mut contents = archive.by_ref().take(bytes);
+        match head[156] {
+            // The name of the next file, where that is too long for a head.
+            b'L' => {
+                let mut name = Vec::new();
+                contents.by_ref().take(MAX_NAME).read_to_end(&mut name)?;
+                long_name = Some(text(&name));
+            }
+            // `0`, NUL and `7` are files.
+            b'0' | 0 | b'7' => {
+                let name = long_name.take().unwrap_or_else(|| name(&head));
+                if !each(&Member { name, at, bytes }, &mut contents)? {
+                    return Ok(true);
+                }
+            }
+            _ => {}
+        }
+        // The end of the last one may be missing.
+        let rest = contents.limit() + (next - at - bytes);
+        io::copy(&mut archive.by_ref().take(rest), &mut io::sink())?;
+        at = next;
+    }
+    Ok(is_archive)
+}
+
+fn damaged_size() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        "the size of a file in it is damaged",
+    )
+}
+
 /// Chooses the only file that a command reads, by its contents.
 ///
 /// # Errors
 /// A sentence, if the archive cannot be read, or holds no such file or several.
 pub(super) fn choose(
-    mut archive: impl Read,
+    archive: impl Read,
     is_read: impl Fn(&[u8]) -> bool,
 ) -> Result<Member, String> {
     let mut files = Vec::new();
     let mut found: Vec<Member> = Vec::new();
-    let mut at = 0;
-    let damaged = |error: io::Error| format!("it is cut short or damaged: {error}");
-    while let Some(head) = next_head(&mut archive).map_err(damaged)? {
-        at += BLOCK as u64;
-        let (name, bytes) = (text(&head[..100]), size(&head[124..136]));
-        let bytes = bytes.ok_or("the size of a file in it is damaged")?;
-        let padded = bytes.checked_next_multiple_of(BLOCK as u64);
-        let next = padded.and_then(|padded| at.checked_add(padded));
-        let next = next.ok_or("the size of a file in it is damaged")?;
-        let member = Member { name, at, bytes };
-        let mut start = Vec::new();
-        // `0`, NUL and `7` are files.
-        if matches!(head[156], b'0' | 0 | b'7') && bytes > 0 {
-            let looked_at = bytes.min(HEAD as u64);
-            archive
-                .by_ref()
-                .take(looked_at)
-                .read_to_end(&mut start)
-                .map_err(damaged)?;
+    let walked = walk(archive, &mut |member, contents| {
+        if member.bytes > 0 {
+            let mut start = Vec::new();
+            contents.take(HEAD as u64).read_to_end(&mut start)?;
             match is_read(&start) {
-                true => found.push(member),
-                false => files.push(member),
-            }
-            if found.len() + files.len() > MAX_FILES {
-                return Err("there are too many files in it; extract one".to_owned());
+                true => found.push(member.clone()),
+                false => files.push(member.clone()),
             }
         }
-        // The end of the last one may be missing.
-        let rest = next - at - start.len() as u64;
-        io::copy(&mut archive.by_ref().take(rest), &mut io::sink()).map_err(damaged)?;
-        at = next;
+        Ok(found.len() + files.len() <= MAX_FILES)
+    });
+    walked.map_err(|error| format!("it is cut short or damaged: {error}"))?;
+    if found.len() + files.len() > MAX_FILES {
+        return Err("there are too many files in it; extract one".to_owned());
     }
     match (found.len(), files.len()) {
         (1, _) => Ok(found.remove(0)),
@@ -121,8 +157,8 @@ pub(super) fn is_dump_or_profile(head: &[u8]) -> bool {
         || Compression::of(head) != Compression::None
 }
 
-/// The head of the next file; `None` at the end.
-fn next_head(archive: &mut impl Read) -> io::Result<Option<[u8; BLOCK]>> {
+/// The head of the next file; `None` at the end, or where there is no archive.
+fn next_head(archive: &mut impl Read, is_archive: bool) -> io::Result<Option<[u8; BLOCK]>> {
     let mut head = [0; BLOCK];
     let mut filled = 0;
     while filled < BLOCK {
@@ -133,8 +169,27 @@ fn next_head(archive: &mut impl Read) -> io::Result<Option<[u8; BLOCK]>> {
             Err(error) => return Err(error),
         }
     }
+    if filled == BLOCK && is_at(&head) {
+        return Ok(Some(head));
+    }
     // Two blocks of zeros end an archive; some writers leave them out.
-    Ok((filled == BLOCK && is_at(&head)).then_some(head))
+    match is_archive && head.iter().any(|byte| *byte != 0) {
+        true => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "the head of a file in it is damaged",
+        )),
+        false => Ok(None),
+    }
+}
+
+/// The name in a head, whose first folders may have a field of their own.
+fn name(head: &[u8; BLOCK]) -> String {
+    let name = text(&head[..100]);
+    // GNU tar has other things there.
+    match head[262] {
+        0 if head[345] != 0 => format!("{}/{name}", text(&head[345..500])),
+        _ => name,
+    }
 }
 
 fn text(field: &[u8]) -> String {
