@@ -22,7 +22,16 @@ const BEGINNINGS: [&str; 4] = [
 fn every_message_that_is_quoted_is_in_the_sources() {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut sources = String::new();
-    for crate_name in ["agent", "options", "frontend", "platform", "wire"] {
+    for crate_name in [
+        "agent",
+        "analysis",
+        "foreign",
+        "frontend",
+        "options",
+        "platform",
+        "thread-dumps",
+        "wire",
+    ] {
         collect(&workspace.join(crate_name).join("src"), &mut sources);
     }
     // The document cannot show the code marks that some messages have.
