@@ -89,6 +89,9 @@ fn cut_down(command: &Path) {
     let manifest = command.join("Cargo.toml");
     let text = fs::read_to_string(&manifest).expect("the manifest");
     let (head, rest) = text.split_once("[dependencies]").expect("dependencies");
+    let (head, _) = head
+        .split_once("[features]")
+        .expect("features of dependencies");
     let (_, rest) = rest
         .split_once("[build-dependencies]")
         .expect("dependencies of the build script");

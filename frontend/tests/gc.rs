@@ -69,6 +69,9 @@ fn pauses(log: &Value, is_meant: impl Fn(&Value) -> bool) -> (u64, f64) {
     })
 }
 
+/// Pauses of a cycle of ZGC or Shenandoah, at most.
+const PAUSES_OF_A_CYCLE: u64 = 4;
+
 #[test]
 fn pauses_are_those_that_the_jvm_counts() {
     each_collector(|jdk, collector| {
@@ -101,7 +104,17 @@ fn pauses_are_those_that_the_jvm_counts() {
                 }
                 _ => continue,
             };
-            assert_eq!(found.0, count, "{bean}: {}", log["kinds"]);
+            // A cycle beside the program may begin between the program's look at its beans and its end.
+            let of_next_cycle = match collector {
+                Collector::Z | Collector::Shenandoah => PAUSES_OF_A_CYCLE,
+                _ => 0,
+            };
+            let counts = count..=count + of_next_cycle;
+            assert!(
+                counts.contains(&found.0),
+                "{bean}: {counts:?} {}",
+                log["kinds"]
+            );
             // The beans cut milliseconds off, and start and stop their clock before the log does, which shows on a
             // busy machine.
             let least = 0.95 * millis - 5.0 - beside.max(0.0);

@@ -109,7 +109,6 @@ fn objects_of_known_sites_are_counted_without_an_event() {
             vec!["-Xint"],
             vec!["-XX:TieredStopAtLevel=1"],
             vec!["-XX:+UseG1GC", "-XX:-UseTLAB"],
-            vec!["-XX:TLABRefillWasteFraction=32"],
         ];
         if jdk.feature() < 25 {
             layouts.push(vec!["-XX:-UseCompressedClassPointers"]);

@@ -82,6 +82,7 @@ pub struct HeapSites {
     release: Release,
     /// See [`Release::needs_priming`]; only when every allocation is recorded.
     needs_help: bool,
+    gives_up_buffers: bool,
     /// The four below and the keys are parts of them.
     tables: &'static Tables,
     stacks: &'static StackTable,
@@ -167,9 +168,6 @@ impl HeapSites {
         };
         let release = Release::of(&jvmti);
         let needs_help = settings.heap_interval == 0 && release.needs_priming();
-        if needs_help {
-            prime::give_up_buffers(structs);
-        }
         let tables = Tables::take();
         let moves_in_pauses = !structs.is_some_and(VmStructs::moves_objects_concurrently);
         let sites = Self {
@@ -187,6 +185,7 @@ impl HeapSites {
             compare: FastCompare::of(structs),
             release,
             needs_help,
+            gives_up_buffers: needs_help && prime::give_up_buffers(structs),
             tables,
             stacks: &tables.stacks,
             sites: &tables.sites,

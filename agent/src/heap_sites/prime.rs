@@ -25,22 +25,23 @@ const MAX_ARRAYS: u32 = 1 << 14;
 
 /// Makes a VM that needs help give up an allocation buffer when an array does not fit
 /// into it, rather than keep it for later: the flag is the part of a buffer that may be wasted,
-/// as a divisor, and is 64 by default. Called before the VM reads it. A value that the user has set stays: allocations
-/// beside a buffer are events too.
-pub(super) fn give_up_buffers(structs: Option<VmStructs>) {
+/// as a divisor, and is 64 by default. Called before the VM reads it. False when the user has set
+/// the flag to something else.
+pub(super) fn give_up_buffers(structs: Option<VmStructs>) -> bool {
     // A run before has set it.
     static IS_SET: AtomicBool = AtomicBool::new(false);
     if IS_SET.load(Ordering::Relaxed) {
-        return;
+        return true;
     }
     let Some(flag) = structs.and_then(|s| s.default_word_flag(WordFlag::TlabRefillWasteFraction))
     else {
-        return;
+        return false;
     };
     // SAFETY: the VM's own table says that the flag lies there, a uintx; it is
     // read by threads that allocate, of which there are none at load time.
     unsafe { *flag = 1 };
     IS_SET.store(true, Ordering::Relaxed);
+    true
 }
 
 impl HeapSites {
@@ -54,6 +55,11 @@ impl HeapSites {
             report::error(
                 "heap=sites sees hardly any allocation with -XX:-UseTLAB and this collector on this VM; \
                  leave that option out, or use -XX:+UseG1GC",
+            );
+        } else if self.needs_help && !self.gives_up_buffers {
+            report::error(
+                "heap=sites misses allocations with -XX:TLABRefillWasteFraction on this VM; \
+                 leave that option out",
             );
         } else if !is_primed {
             report::error(
