@@ -65,8 +65,6 @@ fn gprof2dot_reads_the_text_of_each_cpu_mode() {
         ("cpu=wall", "Spin"),
         ("cpu=times,cutoff=0", "CallCounts"),
         ("cpu=times,clock=exact", "CallCounts"),
-        ("heap=sites,monitor=y,cpu=samples", "Spin"),
-        ("heap=dump,cpu=samples", "Spin"),
     ];
     for (options, program) in modes {
         let jdk = Jdk::feature_release(17);
