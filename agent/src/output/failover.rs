@@ -5,10 +5,10 @@ use std::io;
 
 use hprof_format::ids::ThreadSerial;
 
-use super::held::HeldThreads;
+use super::held::{Ended, HeldThreads};
 use super::records::write_thread;
 use super::target::{SharedSink, Target};
-use super::writer::{DumpState, Output, absolute};
+use super::writer::{DumpState, Output, absolute, write_held};
 use crate::options::{Format, Lost, unique_name};
 use crate::report;
 use crate::sink::{Existing, FileSink, NetSink, NetSource, Sink};
@@ -149,23 +149,24 @@ impl Output {
         let holds = self.holds_threads();
         let writer = self.target.writer();
         let written = begin.map_or(Ok(()), |begin| begin.write(writer));
+        // Not by `Self::write`, which leaves out what belongs to an interrupted dump.
         let written = written.and_then(|()| {
             if holds {
-                return Ok(());
+                let threads = self.threads.iter();
+                threads.for_each(|(&serial, info)| self.held.start(serial, info.clone()));
+                return self
+                    .ended
+                    .iter()
+                    .try_for_each(|&serial| match self.held.end(serial) {
+                        Ended::Instead(serial, thread) => write_held(writer, serial, &thread),
+                        Ended::Shown | Ended::Held => Ok(()),
+                    });
             }
             let mut threads = self.threads.iter();
             threads.try_for_each(|(&serial, info)| write_thread(writer, serial, info))?;
             let mut ended = self.ended.iter();
             ended.try_for_each(|&serial| writer.thread_end(serial))
         });
-        if holds {
-            for (&serial, info) in &self.threads {
-                self.held.start(serial, info.clone());
-            }
-            for serial in self.ended.clone() {
-                self.hold_end(serial);
-            }
-        }
         if let Err(error) = written {
             self.fail(&error);
         }

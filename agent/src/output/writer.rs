@@ -213,7 +213,7 @@ impl Output {
     }
 
     /// Writes the end of a thread, or keeps it with its start.
-    pub(super) fn hold_end(&mut self, serial: ThreadSerial) {
+    fn hold_end(&mut self, serial: ThreadSerial) {
         match self.held.end(serial) {
             Ended::Shown => self.write(|writer| writer.thread_end(serial)),
             Ended::Held => {}
@@ -235,6 +235,10 @@ impl Output {
 
     /// Writes the threads that have waited for a heap dump and are not in it.
     pub(super) fn write_held_threads(&mut self) {
+        // The dump comes once more, to the output that they wait in.
+        if self.dump == DumpState::Interrupted {
+            return;
+        }
         let threads = self.held.take_all();
         self.write(|writer| {
             let mut threads = threads.iter();
@@ -451,7 +455,7 @@ impl Output {
     }
 }
 
-fn write_held(
+pub(super) fn write_held(
     writer: &mut dyn ProfileWriter,
     serial: ThreadSerial,
     thread: &HeldThread,
