@@ -141,7 +141,7 @@ fn an_agent_made_with_byte_buddy_starts_with_this_one() {
 fn a_start_that_another_agent_holds_up_gives_up_in_the_end() {
     let other = format!("-javaagent:{}", slow_transformer().display());
     let run = Run::new(Jdk::feature_release(17)).time_limit(Duration::from_secs(240));
-    let run = run.agent("cpu=times,cutoff=0").jvm_arg(&other);
+    let run = run.jvm_arg(&other).agent("cpu=times,cutoff=0");
     let outcome = run.class("SlowTransformer").run().expect_status(0);
     check_calls(&outcome, "SlowTransformer.counted");
     let said = &outcome.stderr;
