@@ -23,7 +23,7 @@ const MAX_START: Duration = Duration::from_secs(30);
 /// Classes of one request meanwhile: few enough that the time is looked at in between.
 const STEP: usize = 32;
 
-/// Whether this is the only agent that the VM was started with. Those of others run Java code while classes are loaded,
+/// True if the VM was started with this agent alone. Those of others run Java code while classes are loaded,
 /// linked or retransformed.
 fn is_alone(jvmti: &Jvmti) -> bool {
     let structs = VmLibrary::of(jvmti).and_then(VmStructs::of);

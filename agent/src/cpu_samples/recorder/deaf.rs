@@ -25,7 +25,7 @@ const MAX_NAMES: usize = 3;
 /// The threads that block the signal, as far as they are known.
 #[derive(Default)]
 pub(super) struct DeafThreads {
-    /// Those that are sampled at safepoints, by serial.
+    /// Threads that are sampled at safepoints, by serial.
     threads: HashMap<u32, Deaf>,
     found: u64,
     looked: Option<Instant>,

@@ -252,7 +252,7 @@ impl SignalEngine {
         })
     }
 
-    /// Whether a thread blocks the signal, as far as is known.
+    /// True if a thread is known to block the signal.
     pub fn is_deaf(&self, token: SlotToken) -> bool {
         self.slots.is_deaf(token)
     }
