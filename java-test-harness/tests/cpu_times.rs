@@ -404,14 +404,7 @@ fn classes_can_be_chosen() {
         !row.method.starts_with("CallCounts.") && !row.method.starts_with("CallCounts$")
     });
     let others: Vec<&str> = others.map(|row| row.method.as_str()).collect();
-    // The time of threads outside of counted methods is a remark.
     assert!(others.is_empty(), "{others:?}");
-    let remark = |it: &String| it.contains("uncounted_trace=");
-    assert!(
-        profile.comments.iter().any(remark),
-        "{:?}",
-        profile.comments
-    );
     let profile =
         table("cpu=times,cutoff=0,include=CallC*:java.util,exclude=*Derived:java.util.Hash*");
     assert_eq!(profile.calls("CallCounts.fib"), 1973);
@@ -420,6 +413,16 @@ fn classes_can_be_chosen() {
     let has = |start: &str| times.rows.iter().any(|row| row.method.starts_with(start));
     assert!(has("java.util.ArrayList."));
     assert!(!has("java.util.HashMap.") && !has("CallCounts$Derived.") && !has("java.lang."));
+}
+
+/// Nothing that this program calls is counted, so that all of its CPU time, some hundred samples, is outside.
+#[test]
+fn time_outside_of_counted_methods_is_a_remark() {
+    let run = Run::new(Jdk::feature_release(17)).agent("cpu=times,cutoff=0,include=no.such.Class");
+    let outcome = run.class("Fib").args(["1"]).run().expect_status(0);
+    let remarks = outcome.profile().comments;
+    let remark = |it: &String| it.contains("uncounted_trace=");
+    assert!(remarks.iter().any(remark), "{remarks:?}");
 }
 
 /// The VM asks the program's own security manager whether the hooks' class may be used, and its

@@ -185,18 +185,21 @@ fn a_stack_is_taken_once_for_all_compilers_and_classes() {
         let chains = made("OneStackManyClasses.first", "OneStackManyClasses.third");
         let chains: Vec<(&str, u64)> = chains.into_iter().collect();
         assert_eq!(chains, [("OneStackManyClasses$Made", 400_000)]);
-        // By two stacks: compiled code has no frame of the native method Array.newArray.
-        let arrays = made("OneStackManyClasses.arrays", "java.lang.reflect.Array.");
+        // By two stacks: compiled code has no frame of the native method Array.newArray. The VM makes the loop's iterator
+        // there if it deoptimizes code that had done without it.
+        let mut arrays = made("OneStackManyClasses.arrays", "java.lang.reflect.Array.");
+        arrays.retain(|class, _| class.ends_with("[]"));
         let arrays: Vec<u64> = arrays.into_values().collect();
         assert_eq!(arrays, [2000; 120]);
         if cfg!(target_arch = "x86_64") {
             let counter = |name| profile.counter(name);
-            let (taken, sites) = (counter("stacks_taken"), counter("sites"));
-            // Once more for each compilation that is met before its methods have ids, and where it is due for deoptimization: how
-            // many there are depends on when compilers get to run. It would be once for each of 240,000 arrays.
-            assert!(taken < 8 * sites + 100, "{taken} stacks, {sites} sites");
+            // Once more for each compilation that is met before its methods have ids, and where it is due for
+            // deoptimization: how many there are depends on when compilers get to run. It would be once for each array.
+            let arrays = 120 * 2_000;
+            let taken = counter("stacks_taken");
+            assert!(taken < arrays / 4, "{taken} stacks");
             let events = counter("allocation_events") - counter("without_event");
-            assert!(events < 2 * taken + 1000, "{events} events, {taken} stacks");
+            assert!(events < arrays / 4, "{events} events, {taken} stacks");
         }
     });
 }
