@@ -79,7 +79,7 @@ const BENCHMARKS: &[(&str, &str, Benchmark)] = &[
     ),
     (
         "lockstep",
-        "shares of work in cycles of 1 to 100 ms, each engine, 30 runs of each",
+        "shares of work in cycles of 1 to 100 ms, each engine, ten runs of each",
         truth::lockstep,
     ),
     (

@@ -65,9 +65,9 @@ fn add_truth(outcome: &Outcome, interval: u32, case: &str, figures: &mut Figures
     });
 }
 
-/// Work in cycles of one length, which a sampler must not be in step with: the error of shares over 30 runs, against
+/// Work in cycles of one length, which a sampler must not be in step with: the error of shares over ten runs, against
 /// that of as many independent samples.
-pub fn lockstep(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
+pub fn lockstep(_: &Arguments, figures: &mut Figures) -> Result<()> {
     let jdk = Jdk::feature_release(17);
     for options in [
         "cpu=samples",
@@ -78,7 +78,7 @@ pub fn lockstep(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
         for millis in [1, 2, 4, 5, 8, 10, 12, 16, 20, 40, 50, 100] {
             let mut squares = 0.0;
             for _ in 0..LOCKSTEP_RUNS {
-                let program = [(millis * 1000).to_string(), arguments.seconds.to_string()];
+                let program = [(millis * 1000).to_string(), LOCKSTEP_SECONDS.to_string()];
                 let outcome = run(jdk, options, "Lockstep", &program)?;
                 squares += lockstep_error(&outcome, options.contains("wall")).powi(2);
             }
@@ -90,16 +90,18 @@ pub fn lockstep(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
                 profiled: (squares / f64::from(LOCKSTEP_RUNS)).sqrt(),
                 unit: "",
                 result: (squares / f64::from(LOCKSTEP_RUNS)).sqrt(),
-                // The root of the mean of 30 squares is above 1.3 by chance once in 200 times, and weights of looks add
+                // The root of the mean of ten squares is above 1.6 by chance once in 200 times, and weights of looks add
                 // a third at most.
-                wanted: Wanted::Within(0.0, 1.75),
+                wanted: Wanted::Within(0.0, 1.9),
             });
         }
     }
     Ok(())
 }
 
-const LOCKSTEP_RUNS: u32 = 30;
+const LOCKSTEP_RUNS: u32 = 10;
+/// CPU seconds of a run: 200 samples at the usual interval.
+const LOCKSTEP_SECONDS: u32 = 2;
 
 /// The error of the share of most(), in standard deviations of independent samples.
 fn lockstep_error(outcome: &Outcome, is_wall: bool) -> f64 {
