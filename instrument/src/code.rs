@@ -9,6 +9,7 @@ use crate::layout::{Island, Layout, Reach, Site, SiteKind};
 use crate::method::{Code, Method};
 use crate::opcode::{self, Switch};
 use crate::plan::{Hooks, MethodHook, Shape};
+use crate::rewriter::NEWEST_MAJOR;
 use crate::snippets::{HookRefs, MethodSnippets};
 
 /// Methods longer than this are not compiled by HotSpot (its flag `HugeMethodLimit`).
@@ -109,6 +110,10 @@ impl CodeRewriter {
                 }
                 Some(b"RuntimeVisibleTypeAnnotations" | b"RuntimeInvisibleTypeAnnotations") => {
                     relocate_type_annotations(content, &relocation, out)?;
+                }
+                // It may hold addresses of code, which change.
+                _ if class.major > NEWEST_MAJOR => {
+                    return Err(MethodSkip::UnknownAttribute(class.major));
                 }
                 _ => out.extend_from_slice(content),
             }

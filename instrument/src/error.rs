@@ -24,9 +24,6 @@ pub enum ClassSkip {
     /// No method was chosen, or every chosen one had to be skipped.
     #[error("no method to hook")]
     NothingHooked,
-    /// The class-file version is newer than what this crate was written for.
-    #[error("class-file version {0} is newer than known")]
-    NewerVersion(u16),
     /// A constant-pool tag this crate does not know; the size of such an entry is unknown too.
     #[error("unknown constant-pool tag {0}")]
     UnknownConstant(u8),
@@ -75,6 +72,9 @@ pub enum MethodSkip {
     /// An instruction this crate does not know.
     #[error("unknown instruction {0:#04x}")]
     UnknownInstruction(u8),
+    /// An attribute of the code this crate does not know, in a class-file version that it does not know either.
+    #[error("unknown attribute of code in class-file version {0}")]
+    UnknownAttribute(u16),
     /// The code or one of its tables is damaged.
     #[error("malformed code: {0}")]
     Malformed(#[from] Malformed),

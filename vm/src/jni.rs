@@ -124,6 +124,12 @@ impl Jni {
         unsafe { LocalRef::own(self, jni!(self, v1_2.NewLocalRef, object.as_raw())) }
     }
 
+    /// `NewLocalRef` of a class; `None` when the VM has no room for it.
+    pub fn local_class(&self, class: Ref<'_, Class>) -> Option<LocalRef<'_, Class>> {
+        // SAFETY: the reference is live and of a class, and the result is a new local reference.
+        unsafe { LocalRef::own(self, jni!(self, v1_2.NewLocalRef, class.as_raw())) }
+    }
+
     /// `IsSameObject`, where a cleared reference is the same as no object.
     #[inline]
     pub fn is_weak_of<T>(&self, object: Ref<'_, T>, weak: &WeakRef) -> bool {

@@ -22,14 +22,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use hprof_walker::layout::MethodLayout;
 
 use super::guarded::{self, Copier, Plain};
-use super::releases::layout::Field;
 use super::{JMethodId, Jni, Jvmti, StackFrame, StackKeys, Vm, VmLibrary, VmStructs, walk_layout};
 
 /// The VM's layout of methods.
 struct MethodIds {
     layout: MethodLayout,
-    /// In a class: its methods, an array that begins with their number.
-    methods: usize,
 }
 
 /// The method that an id was given for.
@@ -87,7 +84,7 @@ impl Reader {
 }
 
 /// Empty until [`ids`] was called; `None` where ids are no addresses, and the VM looks by itself whether they are known
-/// (JDK 25 and later).
+/// (JDK 26 and later).
 static IDS: OnceLock<Option<MethodIds>> = OnceLock::new();
 
 /// Learns the layout if nobody has. Nobody waits for another thread here: the VM may run Java code meanwhile, which may wait
@@ -113,7 +110,6 @@ impl MethodIds {
         let structs = VmStructs::of(VmLibrary::of(jvmti)?)?;
         let ids = Self {
             layout: walk_layout::method(structs)?,
-            methods: structs.offset(Field::ClassMethods)?,
         };
         // These are current.
         let object = jni.find_class(c"java/lang/Object").ok()?;
@@ -151,7 +147,7 @@ impl MethodIds {
         let pool = pointer(constant, layout.pool)?;
         let holder = pointer(pool, layout.holder)?;
         let ids = pointer(holder, layout.ids)?;
-        let methods = pointer(holder, self.methods)?;
+        let methods = pointer(holder, layout.methods)?;
         let number = usize::from(reader.read::<u16>(constant, layout.number)?);
         let count: usize = reader.read(ids, 0)?;
         let offset = number.checked_add(1)?.checked_mul(size_of::<usize>())?;
@@ -248,6 +244,8 @@ mod tests {
         constant_size: 0,
         holder: 8,
         ids: 8,
+        methods: 16,
+        array_data: 8,
     };
 
     /// A class of two methods with ids, whose last method has this number, and the id of that.
@@ -273,10 +271,7 @@ mod tests {
             words[6][0] = 2;
             Self {
                 words,
-                ids: MethodIds {
-                    layout: LAYOUT,
-                    methods: 16,
-                },
+                ids: MethodIds { layout: LAYOUT },
             }
         }
 

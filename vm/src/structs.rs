@@ -35,14 +35,35 @@ impl VmStructs {
 
     /// Finds a field, under the first of its names that this VM has.
     pub fn field(self, field: Field) -> Option<FieldLocation> {
+        let entry = self.field_entry(field)?;
+        let is_static_at = self.word(c"gHotSpotVMStructEntryIsStaticOffset")?;
+        let offset_at = self.word(c"gHotSpotVMStructEntryOffsetOffset")?;
+        let address_at = self.word(c"gHotSpotVMStructEntryAddressOffset")?;
+        // SAFETY: an entry of the table, whose members lie where the VM says.
+        Some(unsafe {
+            if *((entry + is_static_at) as *const i32) != 0 {
+                FieldLocation::Static(*((entry + address_at) as *const usize))
+            } else {
+                FieldLocation::Offset(*((entry + offset_at) as *const u64) as usize)
+            }
+        })
+    }
+
+    /// The type of a field as the VM declares it.
+    pub(crate) fn declared_type(self, field: Field) -> Option<&'static CStr> {
+        let entry = self.field_entry(field)?;
+        let type_at = self.word(c"gHotSpotVMStructEntryTypeStringOffset")?;
+        // SAFETY: an entry of the table, whose members lie where the VM says.
+        unsafe { read_name(entry + type_at) }
+    }
+
+    /// The address of a field's entry, under the first of its names that this VM has.
+    fn field_entry(self, field: Field) -> Option<usize> {
         let names = field.name();
         let entries = self.word(c"gHotSpotVMStructs")?;
         let stride = self.word(c"gHotSpotVMStructEntryArrayStride")?;
         let type_name_at = self.word(c"gHotSpotVMStructEntryTypeNameOffset")?;
         let field_name_at = self.word(c"gHotSpotVMStructEntryFieldNameOffset")?;
-        let is_static_at = self.word(c"gHotSpotVMStructEntryIsStaticOffset")?;
-        let offset_at = self.word(c"gHotSpotVMStructEntryOffsetOffset")?;
-        let address_at = self.word(c"gHotSpotVMStructEntryAddressOffset")?;
         let mut entry = entries;
         loop {
             // SAFETY: the table is an array with this stride, ended by an entry
@@ -54,14 +75,7 @@ impl VmStructs {
                 .iter()
                 .any(|(t, f)| *t == type_name && Some(*f) == field_name)
             {
-                // SAFETY: as above; the entry's members lie where the VM says.
-                return Some(unsafe {
-                    if *((entry + is_static_at) as *const i32) != 0 {
-                        FieldLocation::Static(*((entry + address_at) as *const usize))
-                    } else {
-                        FieldLocation::Offset(*((entry + offset_at) as *const u64) as usize)
-                    }
-                });
+                return Some(entry);
             }
             entry += stride;
         }

@@ -24,7 +24,7 @@ use super::code_blobs::Heap;
 use super::guarded::{self, MIN_PAGE};
 use super::releases::Release;
 use super::walk_frozen::{self, FrozenClasses};
-use super::{Jvmti, Result as VmResult, VmStructs, walk_layout};
+use super::{Result as VmResult, Vm, VmStructs, walk_layout};
 
 /// Walks stacks of this VM.
 pub struct StackWalker {
@@ -67,8 +67,8 @@ impl StackWalker {
     ///
     /// # Errors
     /// The error of `GetClassFields`, usually `CLASS_NOT_PREPARED`.
-    pub fn learn_frozen(&self, jvmti: &Jvmti, classes: FrozenClasses<'_>) -> VmResult<bool> {
-        let layout = walk_frozen::learn(self.structs, jvmti, classes)?;
+    pub fn learn_frozen(&self, vm: Vm<'_>, classes: FrozenClasses<'_>) -> VmResult<bool> {
+        let layout = walk_frozen::learn(self.structs, vm, classes)?;
         if let Some(layout) = layout {
             self.walker.set_frozen(layout);
         }

@@ -3,9 +3,9 @@
 use hprof_walker::layout::{ChunkLayout, FrozenLayout, References, ThreadLayout};
 
 use super::guarded::load;
+use super::handles::handle_word;
 use super::releases::layout::{BoolFlag, Constant, Field, LAYOUT_FLAGS};
-use super::walk_layout::method;
-use super::{Class, Jvmti, Ref, Result, VmStructs};
+use super::{Class, Ref, Result, Vm, VmStructs};
 
 /// The classes of the objects that lead to the frames.
 #[derive(Clone, Copy)]
@@ -24,10 +24,10 @@ pub struct FrozenClasses<'a> {
 /// The error of `GetClassFields`, usually `CLASS_NOT_PREPARED`.
 pub(super) fn learn(
     structs: VmStructs,
-    jvmti: &Jvmti,
+    vm: Vm<'_>,
     classes: FrozenClasses<'_>,
 ) -> Result<Option<FrozenLayout>> {
-    let field = |class, name| jvmti.field_offset(class, name);
+    let field = |class, name| vm.jvmti.field_offset(class, name);
     let continuation = field(classes.thread, "cont")?;
     let tail = field(classes.continuation, "tail")?;
     let [parent, size, sp, bottom] = [
@@ -36,7 +36,7 @@ pub(super) fn learn(
         field(classes.chunk, "sp")?,
         field(classes.chunk, "bottom")?,
     ];
-    let stack = instance_bytes(structs, jvmti, classes.chunk)?;
+    let stack = instance_bytes(structs, vm, classes.chunk)?;
     let whole = || {
         Some(FrozenLayout {
             thread: thread(structs)?,
@@ -106,28 +106,57 @@ fn pointer(structs: VmStructs, globals: Field, field: Field) -> Option<usize> {
     (found != 0).then_some(found)
 }
 
-/// Bytes of an instance of a class that has a method, without what follows its fields.
-fn instance_bytes(
-    structs: VmStructs,
-    jvmti: &Jvmti,
-    class: Ref<'_, Class>,
-) -> Result<Option<usize>> {
-    let methods = jvmti.declared_methods(class)?;
-    let Some(id) = methods.first() else {
-        return Ok(None);
+/// Bytes of an instance of a class, without what follows its fields. `None` when this VM does not tell, or the object of the
+/// class moved again and again.
+fn instance_bytes(structs: VmStructs, vm: Vm<'_>, mirror: Ref<'_, Class>) -> Result<Option<usize>> {
+    let methods = vm.jvmti.declared_methods(mirror)?;
+    let learn = || {
+        let class_at = structs.address(Field::MirrorClass)?;
+        let (ids, layout) = (
+            structs.offset(Field::MethodIds)?,
+            structs.offset(Field::ClassLayout)?,
+        );
+        let id = methods.first()?.as_raw() as usize;
+        // The word of a local reference has an address without colors.
+        let mirror = vm.jni.local_class(mirror)?;
+        // SAFETY: a static field of the VM, which the table calls an int.
+        let class_at = usize::try_from(unsafe { load::<i32>(class_at)? }).ok()?;
+        // A collector may move the object meanwhile.
+        (0..TRIES).find_map(|_| {
+            // SAFETY: HotSpot has such tables only, and the reference is live.
+            let object = unsafe { handle_word(mirror.get().as_raw()) };
+            // SAFETY: nobody has references to objects of Java or to the VM's classes. What is found is proven by an
+            // id that the VM has given for a method of this class.
+            unsafe {
+                let class = load::<usize>(object.checked_add(class_at)?)?;
+                if !has_id(class, ids, id)? {
+                    return None;
+                }
+                usize::try_from(load::<i32>(class.checked_add(layout)?)?).ok()
+            }
+        })
     };
-    let layout = || {
-        let at = method(structs)?;
-        let helper = structs.offset(Field::ClassLayout)?;
-        // SAFETY: in these releases the id of a method is the address of the method's, and the class, which `class`
-        // keeps, keeps all that is read.
-        unsafe {
-            let method = load::<usize>(id.as_raw() as usize)?;
-            let constant = load::<usize>(method.checked_add(at.constant)?)?;
-            let pool = load::<usize>(constant.checked_add(at.pool)?)?;
-            let holder = load::<usize>(pool.checked_add(at.holder)?)?;
-            usize::try_from(load::<i32>(holder.checked_add(helper)?)?).ok()
-        }
+    Ok(learn().map(|layout| layout & !LAYOUT_FLAGS))
+}
+
+/// How often the class is looked for behind its object.
+const TRIES: u32 = 16;
+/// More methods than a class can have, those of old versions included.
+const MAX_METHODS: usize = 1 << 17;
+
+/// Whether a class keeps the id of a method.
+///
+/// # Safety
+/// Nobody has references to the memory at `class`, which need not be a class.
+unsafe fn has_id(class: usize, ids: usize, id: usize) -> Option<bool> {
+    let word = |address: usize| {
+        let is_aligned = address != 0 && address.is_multiple_of(size_of::<usize>());
+        // SAFETY: by the caller's promise; the VM's array of ids is its own.
+        is_aligned.then(|| unsafe { load::<usize>(address) })?
     };
-    Ok(layout().map(|layout| layout & !LAYOUT_FLAGS))
+    let ids = word(class.checked_add(ids)?)?;
+    let count = word(ids).filter(|&count| count < MAX_METHODS)?;
+    let mut places =
+        (1..=count).map(|index| ids.checked_add(index.checked_mul(size_of::<usize>())?));
+    Some(places.any(|place| place.and_then(word) == Some(id)))
 }

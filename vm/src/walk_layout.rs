@@ -6,15 +6,15 @@ use hprof_walker::layout::{
 };
 
 use super::releases::layout::{
-    CONTINUATION_BLOB, Constant, FREE_SEGMENT, Field, METHOD_BLOBS, NATIVE_METHOD, Type,
-    UPCALL_BLOB, interpreted,
+    CONTINUATION_BLOB, Constant, FREE_SEGMENT, Field, METHOD_BLOBS, NATIVE_METHOD, SHORT_TYPES,
+    Type, UPCALL_BLOB, interpreted,
 };
 use super::stack_key::interpreter;
 use super::{Release, VmStructs};
 
 /// Learns the layout. `None` when this VM does not tell all of it.
 pub(super) fn learn(structs: VmStructs, release: Release) -> Option<Layout> {
-    if !cfg!(target_arch = "x86_64") || !release.method_ids_are_addresses() {
+    if !cfg!(target_arch = "x86_64") {
         return None;
     }
     Some(Layout {
@@ -61,7 +61,6 @@ fn blob(structs: VmStructs) -> Option<BlobLayout> {
         Some(offset) => Start::Address(offset),
         None => Start::FromBlob(Integer::Int(structs.offset(Field::BlobCodeOffset)?)),
     };
-    let complete = structs.offset(Field::BlobFrameComplete)?;
     let [nmethod_name, native_name] = METHOD_BLOBS;
     Some(BlobLayout {
         block_header: structs.type_size(Type::HeapBlock)?,
@@ -70,16 +69,22 @@ fn blob(structs: VmStructs) -> Option<BlobLayout> {
         name: structs.offset(Field::BlobName)?,
         size: structs.offset(Field::BlobSize)?,
         frame_size: structs.offset(Field::BlobFrameSize)?,
-        // The fields changed their widths together.
-        frame_complete: match code {
-            Start::Address(_) => Integer::Int(complete),
-            _ => Integer::Short(complete),
-        },
+        frame_complete: integer(structs, Field::BlobFrameComplete)?,
         code,
         nmethod_name: nmethod_name.to_bytes_with_nul(),
         native_name: native_name.to_bytes_with_nul(),
         continuation_name: CONTINUATION_BLOB.to_bytes(),
         upcall_name: UPCALL_BLOB.to_bytes(),
+    })
+}
+
+/// A field that is as wide as the VM declares it: some had 16 bits for a few releases.
+fn integer(structs: VmStructs, field: Field) -> Option<Integer> {
+    let offset = structs.offset(field)?;
+    let is_short = SHORT_TYPES.contains(&structs.declared_type(field)?);
+    Some(match is_short {
+        true => Integer::Short(offset),
+        false => Integer::Int(offset),
     })
 }
 
@@ -96,15 +101,14 @@ fn nmethod(structs: VmStructs, release: Release) -> Option<NmethodLayout> {
     let excluded_byte = release.excluded_byte();
     if let Some(immutable) = offset(Field::ImmutableData) {
         let scopes_data = offset(Field::ScopesDataOffset)?;
-        let from_blob = |field| Some(Start::FromBlob(Integer::Int(offset(field)?)));
+        let deopt_handler = offset(Field::DeoptHandlerOffset)?;
+        let after_handles = offset(Field::DeoptMhHandlerOffset).unwrap_or(deopt_handler);
         return Some(NmethodLayout {
             method,
             original_pc,
-            deopt_handlers: [
-                from_blob(Field::DeoptHandlerOffset)?,
-                from_blob(Field::DeoptMhHandlerOffset)?,
-            ],
-            verified_entry: Start::FromCode(Integer::Short(offset(Field::VerifiedEntryOffset)?)),
+            deopt_handlers: [deopt_handler, after_handles]
+                .map(|offset| Start::FromBlob(Integer::Int(offset))),
+            verified_entry: Start::FromCode(integer(structs, Field::VerifiedEntryOffset)?),
             scopes_pcs,
             scopes_pcs_end: scopes_data,
             scopes_data: Start::FromImmutable(Integer::Int(scopes_data)),
@@ -147,5 +151,7 @@ pub(super) fn method(structs: VmStructs) -> Option<MethodLayout> {
         constant_size: structs.type_size(Type::ConstMethod)?,
         holder: offset(Field::PoolHolder)?,
         ids: offset(Field::MethodIds)?,
+        methods: offset(Field::ClassMethods)?,
+        array_data: offset(Field::MethodArrayData)?,
     })
 }

@@ -128,7 +128,8 @@ pub struct NmethodLayout {
     pub method: usize,
     /// The place of the original return address in a frame that is due for deoptimization, an `int`.
     pub original_pc: usize,
-    /// Where such frames return to instead.
+    /// Where such frames return to instead: after ordinary calls, and after calls of method handles. One place for both
+    /// since JDK 26.
     pub deopt_handlers: [Start; 2],
     /// Where callers that know the class enter.
     pub verified_entry: Start,
@@ -216,6 +217,10 @@ pub struct MethodLayout {
     pub holder: usize,
     /// In a class: its array of method ids, whose first word is their number.
     pub ids: usize,
+    /// In a class: the address of the array of its methods, by number; its length is an `int` at the start.
+    pub methods: usize,
+    /// In such an array: the first method.
+    pub array_data: usize,
 }
 
 /// Words from the frame pointer of an interpreted frame.

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! The id is taken from where the VM keeps it (`Method::find_jmethod_id_or_null`). The VM creates ids when it is
-//! asked for them, outside of handlers. In releases where ids are addresses, the word there is the method again.
+//! asked for them, outside of handlers. An id is the address of a word before JDK 26 and a number since (JDK-8268406); nothing
+//! here looks behind it. An address is proven to be a method's by the way back: its class has it among its methods.
 
 use crate::layout::MethodLayout;
 use crate::memory::{Memory, WORD};
@@ -29,6 +30,24 @@ pub(crate) fn id<M: Memory>(memory: &M, layout: &MethodLayout, method: usize) ->
     }
     let offset = number.checked_add(1)?.checked_mul(WORD)?;
     memory.word(ids, offset)
+}
+
+/// Whether the class of a method has it, which proves that the address is a method's. False for versions that were redefined:
+/// the class has their successors.
+pub(crate) fn is_of_its_class<M: Memory>(memory: &M, layout: &MethodLayout, method: usize) -> bool {
+    let in_class = || {
+        let constant = pointer(memory, method, layout.constant)?;
+        let pool = pointer(memory, constant, layout.pool)?;
+        let holder = pointer(memory, pool, layout.holder)?;
+        let number = usize::from(memory.short(constant, layout.number)?);
+        let methods = pointer(memory, holder, layout.methods)?;
+        if number >= usize::try_from(memory.int(methods, 0)?).ok()? {
+            return None;
+        }
+        let offset = number.checked_mul(WORD)?.checked_add(layout.array_data)?;
+        memory.word(methods, offset)
+    };
+    in_class() == Some(method)
 }
 
 /// Whether a method is native; `None` when it cannot be read.

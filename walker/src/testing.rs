@@ -139,6 +139,8 @@ pub(crate) fn layout(excluded_byte: u8) -> Layout {
             constant_size: 16,
             holder: 0,
             ids: 8,
+            methods: 16,
+            array_data: 8,
         },
         interpreted: InterpretedLayout {
             code: 0x70_0000..0x70_1000,
@@ -206,9 +208,9 @@ pub(crate) fn method(number: usize) -> usize {
     METHODS + number * METHOD_BYTES
 }
 
-/// The id of a method.
+/// The id of a method: a number, behind which there is no memory.
 pub(crate) fn method_id(number: usize) -> usize {
-    CLASS + 0x800 + number * WORD
+    1 + number
 }
 
 /// The address of a bytecode.
@@ -238,13 +240,15 @@ pub(crate) fn vm() -> FakeMemory {
         memory.set_word(constant, CLASS);
         memory.set_short(constant + 8, u16::try_from(number).unwrap());
         memory.set_short(constant + 10, 100);
-        memory.set_word(method_id(number), method(number));
         memory.set_word(CLASS + 0x400 + (number + 1) * WORD, method_id(number));
+        memory.set_word(CLASS + 0x800 + (number + 1) * WORD, method(number));
     }
     // The constant pool, and the class, in one: each has its own field.
     memory.set_word(CLASS, CLASS);
     memory.set_word(CLASS + 8, CLASS + 0x400);
     memory.set_word(CLASS + 0x400, 8);
+    memory.set_word(CLASS + 16, CLASS + 0x800);
+    memory.set_int(CLASS + 0x800, 8);
     memory
 }
 

@@ -273,11 +273,12 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
         }
         let method = self.stack_word(frame.fp, at.method)?;
         let bytecode = self.stack_word(frame.fp, at.bytecode)?;
-        let id = method::id(self.memory, &layout.method, method)?;
-        // Ids of methods that were redefined are those of their successors.
-        let is_known = id != 0 && self.memory.word(id, 0) == Some(method);
+        method::id(self.memory, &layout.method, method)?;
         let index = method::bytecode_index(self.memory, &layout.method, method, bytecode);
-        (is_known || index.is_some()).then_some(method)
+        // Native methods have no bytecode; versions that were redefined are in no class.
+        let is_method =
+            index.is_some() || method::is_of_its_class(self.memory, &layout.method, method);
+        is_method.then_some(method)
     }
 
     /// An interpreted frame; returns the caller. `live` is where the bytecode may be, rather than where it was

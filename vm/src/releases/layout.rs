@@ -136,8 +136,11 @@ named! {
     /// The same after calls of method handles.
     DeoptMhHandler = &[(c"CompiledMethod", c"_deopt_mh_handler_begin")];
     /// Where frames that are due for deoptimization return to, from the start of the blob; since JDK 23.
-    DeoptHandlerOffset = &[(c"nmethod", c"_deopt_handler_offset")];
-    /// The same after calls of method handles.
+    DeoptHandlerOffset = &[
+        (c"nmethod", c"_deopt_handler_offset"),
+        (c"nmethod", c"_deopt_handler_entry_offset"),
+    ];
+    /// The same after calls of method handles, to JDK 25. Later releases have one place for both.
     DeoptMhHandlerOffset = &[(c"nmethod", c"_deopt_mh_handler_offset")];
     /// The records of program counters in compiled code.
     ScopesPcs = &[(c"nmethod", c"_scopes_pcs_offset")];
@@ -171,6 +174,10 @@ named! {
     MethodIds = &[(c"InstanceKlass", c"_methods_jmethod_ids")];
     /// The methods of a class.
     ClassMethods = &[(c"InstanceKlass", c"_methods")];
+    /// The first of them.
+    MethodArrayData = &[(c"Array<Method*>", c"_data")];
+    /// In the object of a class: the class.
+    MirrorClass = &[(c"java_lang_Class", c"_klass_offset")];
     /// The size of a class's instances, or the layout of arrays.
     ClassLayout = &[(c"Klass", c"_layout_helper")];
     /// What a thread does.
@@ -261,6 +268,9 @@ named! {
     /// The part of an allocation buffer that may be wasted, as a divisor.
     TlabRefillWasteFraction = c"TLABRefillWasteFraction";
 }
+
+/// Types of 16 bits, by the names that the VM has for them.
+pub(crate) const SHORT_TYPES: [&CStr; 3] = [c"int16_t", c"u2", c"short"];
 
 /// How arguments begin that load an agent.
 pub(crate) const AGENT_ARGUMENTS: [&CStr; 4] =

@@ -49,11 +49,6 @@ impl Release {
         u8::from(self.0 >= 20)
     }
 
-    /// Whether a method id is the address of a word with the method's: before JDK 26 (JDK-8268406).
-    pub(crate) fn method_ids_are_addresses(self) -> bool {
-        self.0 != 0 && self.0 < 26
-    }
-
     /// Whether a thread has the size of its stack in an object of its own: since JDK 19 (JEP 425).
     pub fn threads_have_holders(self) -> bool {
         self.0 >= 19
@@ -88,7 +83,6 @@ mod tests {
         assert!(Release(17).may_be_filler("int[]") && !Release(21).may_be_filler("int[]"));
         assert!(Release(21).may_be_filler("jdk.internal.vm.FillerObject"));
         assert!(Release(17).excluded_byte() == 0 && Release(21).excluded_byte() == 1);
-        assert!(Release(25).method_ids_are_addresses() && !Release(26).method_ids_are_addresses());
     }
 
     #[test]
@@ -96,6 +90,5 @@ mod tests {
         let unknown = Release(0);
         assert!(unknown.needs_priming() && unknown.may_be_filler("int[]"));
         assert!(!unknown.owned_monitors_are_cheap() && !unknown.has_virtual_threads());
-        assert!(!unknown.method_ids_are_addresses());
     }
 }

@@ -288,8 +288,6 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
     }
 
     fn is_method(&self, method: usize) -> bool {
-        let layout = &self.walker.layout.method;
-        let id = method::id(self.memory, layout, method);
-        id.is_some_and(|id| id != 0 && self.memory.word(id, 0) == Some(method))
+        method::is_of_its_class(self.memory, &self.walker.layout.method, method)
     }
 }

@@ -125,7 +125,7 @@ impl Walking {
         if !self.is_frozen_settled.load(Ordering::Relaxed)
             && let Some(walker) = self.walker.get()
             // An error means that a class is not prepared.
-            && walker.learn_frozen(vm.jvmti, classes.frozen()).is_ok()
+            && walker.learn_frozen(vm, classes.frozen()).is_ok()
         {
             self.is_frozen_settled.store(true, Ordering::Relaxed);
         }
