@@ -7,8 +7,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The feature releases every test runs on unless `HPROF_RS_JDKS` says otherwise.
-const SUPPORTED: [u32; 4] = [11, 17, 21, 25];
+/// The feature releases that every test runs on unless `HPROF_RS_JDKS` says otherwise.
+const ALL_TESTS: [u32; 3] = [17, 25, 27];
+/// Those that tests of what differs between releases run on besides.
+const RELEASE_TESTS: [u32; 4] = [11, 21, 26, 28];
+/// The first release that may be missing: no runtime is pinned for it, and not every machine has Debian's packages.
+const FIRST_OPTIONAL: u32 = 26;
 
 /// A JDK, or a Java runtime without a compiler.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,17 +34,39 @@ impl Jdk {
         ALL.get_or_init(|| one_per_feature(homes().iter().filter_map(|home| Jdk::at(home))))
     }
 
-    /// The JDKs that tests run on: 11, 17, 21 and 25, or those named in `HPROF_RS_JDKS`.
+    /// The JDKs that tests run on: 17, 25 and 27, or those named in `HPROF_RS_JDKS`. The last is left out where it is not
+    /// installed.
     ///
     /// # Panics
     ///
-    /// When one of them is missing: a test that silently leaves one out would show nothing.
+    /// When another of them is missing: a test that silently leaves one out would show nothing.
     pub fn tested() -> Vec<&'static Jdk> {
-        let features = match env::var("HPROF_RS_JDKS") {
-            Ok(list) => parse_features(&list),
-            Err(_) => SUPPORTED.to_vec(),
-        };
-        features.into_iter().map(Jdk::feature_release).collect()
+        Jdk::chosen(&ALL_TESTS)
+    }
+
+    /// The JDKs for tests of what differs between releases: all supported ones, or those named in `HPROF_RS_JDKS`. JDK 26
+    /// and later ones are left out where they are not installed.
+    ///
+    /// # Panics
+    ///
+    /// As for [`Self::tested`].
+    pub fn releases() -> Vec<&'static Jdk> {
+        let mut features = [&ALL_TESTS[..], &RELEASE_TESTS].concat();
+        features.sort_unstable();
+        Jdk::chosen(&features)
+    }
+
+    fn chosen(features: &[u32]) -> Vec<&'static Jdk> {
+        if let Ok(list) = env::var("HPROF_RS_JDKS") {
+            let features = parse_features(&list).into_iter();
+            return features.map(Jdk::feature_release).collect();
+        }
+        let is_there = |feature: u32| Jdk::all().iter().any(|jdk| jdk.feature == feature);
+        let features = features.iter().copied();
+        features
+            .filter(|&feature| feature < FIRST_OPTIONAL || is_there(feature))
+            .map(Jdk::feature_release)
+            .collect()
     }
 
     /// The JDK of the given feature release (11, 17, …).
@@ -229,7 +255,7 @@ mod tests {
 
     #[test]
     fn tested_jdks_start() {
-        for jdk in Jdk::tested() {
+        for jdk in Jdk::releases() {
             let run = std::process::Command::new(jdk.tool("java"))
                 .arg("-version")
                 .output()

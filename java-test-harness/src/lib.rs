@@ -23,8 +23,9 @@
 //!
 //! * `HPROF_RS_AGENT`: the agent library to load; otherwise `agent/libhprof_rs.so` in cargo's
 //!   target folder.
-//! * `HPROF_RS_JDKS`: the feature releases to test (`17,21`); otherwise 11, 17, 21 and 25, all of
-//!   which must then be there (`scripts/setup jdks` fetches them).
+//! * `HPROF_RS_JDKS`: the feature releases to test (`17,21`); otherwise 17, 25 and 27, and for tests of what
+//!   differs between releases 11, 21, 26 and 28 as well. All but those from 26 on must then be there (`scripts/setup
+//!   jdks` fetches them).
 //! * `HPROF_RS_COLLECTORS`: the collectors of tests that run with each (`Parallel,G1`); otherwise
 //!   all that a JDK has.
 //! * `HPROF_RS_CACHE`: where `scripts/setup` keeps the JDKs.
@@ -61,7 +62,7 @@ pub use compile::{
 };
 pub use front_end::{FrontEnd, Peer};
 pub use jdk::{Jdk, cache_folder};
-pub use matrix::{each_collector, each_jdk, each_jdk_since};
+pub use matrix::{each_collector, each_jdk, each_jdk_since, each_release, each_release_since};
 pub use outcome::{Outcome, Usage};
 pub use process::{Signal, measure};
 pub use run::{Run, Running};

@@ -20,9 +20,29 @@ pub fn each_jdk(test: impl Fn(&'static Jdk)) {
 ///
 /// When the test panicked on any JDK.
 pub fn each_jdk_since(feature: u32, test: impl Fn(&'static Jdk)) {
-    let jdks = Jdk::tested()
-        .into_iter()
-        .filter(|jdk| jdk.feature() >= feature);
+    each_of(Jdk::tested(), feature, test);
+}
+
+/// Runs a test of what differs between releases on every supported JDK; fails at the end, naming each JDK it failed on.
+///
+/// # Panics
+///
+/// When the test panicked on any JDK.
+pub fn each_release(test: impl Fn(&'static Jdk)) {
+    each_release_since(0, test);
+}
+
+/// As [`each_release`], for the JDKs of at least the given feature release.
+///
+/// # Panics
+///
+/// When the test panicked on any JDK.
+pub fn each_release_since(feature: u32, test: impl Fn(&'static Jdk)) {
+    each_of(Jdk::releases(), feature, test);
+}
+
+fn each_of(jdks: Vec<&'static Jdk>, feature: u32, test: impl Fn(&'static Jdk)) {
+    let jdks = jdks.into_iter().filter(|jdk| jdk.feature() >= feature);
     each(jdks.map(|jdk| (jdk.to_string(), jdk)), test);
 }
 

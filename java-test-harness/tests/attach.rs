@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-use java_test_harness::{Jdk, Run, Running, agent_library, control_socket, each_jdk};
+use java_test_harness::{Jdk, Run, Running, agent_library, control_socket, each_release};
 
 /// The control socket.
 fn socket(running: &Running) -> PathBuf {
@@ -86,7 +86,7 @@ fn traces_of(running: &Running) -> (Vec<String>, usize, usize) {
 
 #[test]
 fn samples_begin_and_end_while_the_program_runs() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let running = start(jdk);
         attach(&running, "");
         assert_eq!(value(&ask(&running, "status"), "state"), "idle");
@@ -139,7 +139,7 @@ fn samples_begin_and_end_while_the_program_runs() {
 
 #[test]
 fn an_attached_run_goes_on_to_the_end_of_the_vm() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let running = start(jdk);
         attach(&running, "cpu=samples,format=b,file=late.hprof");
         release(&running);
@@ -152,7 +152,7 @@ fn an_attached_run_goes_on_to_the_end_of_the_vm() {
 
 #[test]
 fn modes_are_stopped_started_reset_and_dumped_one_by_one() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let running = Run::new(jdk)
             .agent("cpu=samples,heap=sites,heapinterval=64k,interval=1,file=p.txt")
             .class("DumpLoop")
@@ -202,7 +202,7 @@ fn modes_are_stopped_started_reset_and_dumped_one_by_one() {
 
 #[test]
 fn a_stopped_safepoint_engine_leaves_the_profile_thread_idle() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let running = Run::new(jdk)
             .agent("cpu=samples,engine=safepoint,interval=1,file=p.txt")
             .class("DumpLoop")
@@ -225,7 +225,7 @@ fn a_stopped_safepoint_engine_leaves_the_profile_thread_idle() {
 
 #[test]
 fn a_refused_stop_stops_nothing() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let running = Run::new(jdk)
             .agent("cpu=samples,monitor=y,interval=1,file=p.txt")
             .class("DumpLoop")
@@ -275,7 +275,7 @@ fn what_a_late_start_cannot_do_says_why() {
 
 #[test]
 fn heap_modes_can_begin_late() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let running = Run::new(jdk).class("KeepsAndMakes").start();
         running.wait_for_line("ready");
         attach(
@@ -317,7 +317,7 @@ fn handles_its_signal(running: &Running) -> bool {
 
 #[test]
 fn a_refused_start_leaves_the_process_as_it_was() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         // Allocation events go to one agent only, which this copy of the agent is.
         let (_folder, copy) = copy_of_agent("libother.so");
         let options = "heap=sites,heapinterval=512k,control=n,file=other.txt";
@@ -371,7 +371,7 @@ fn a_refused_start_leaves_the_process_as_it_was() {
 
 #[test]
 fn contention_is_recorded_from_a_late_start_to_the_detaching() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let running = Run::new(jdk).class("TwoAtALock").start();
         running.wait_for_line("running");
         // The hook class is there the second time.
@@ -416,7 +416,7 @@ fn contention_is_recorded_from_a_late_start_to_the_detaching() {
 /// A JVM may have been recorded by an earlier version of the agent, whose classes stay for ever.
 #[test]
 fn a_jvm_that_had_another_copy_of_the_agent_is_recorded() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let (_folder, copy) = copy_of_agent("libhprof_old.so");
         let running = Run::new(jdk).class("TwoAtALock").start();
         running.wait_for_line("running");
@@ -467,7 +467,7 @@ fn a_jvm_that_had_another_copy_of_the_agent_is_recorded() {
 /// The hooks make the methods obsolete in which threads wait already.
 #[test]
 fn methods_that_wait_when_the_hooks_come_have_names() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let running = Run::new(jdk).class("WaitsForALock").start();
         running.wait_for_line("waiting");
         attach(&running, "cpu=wall,monitor=y,depth=12,file=waits.txt");
@@ -491,7 +491,7 @@ fn methods_that_wait_when_the_hooks_come_have_names() {
 
 #[test]
 fn allocations_are_recorded_again_and_again() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let running = Run::new(jdk).class("KeepsAndMakes").start();
         running.wait_for_line("ready");
         let record = |options: &str, millis| {

@@ -1,13 +1,13 @@
 //! A program under the agent does what it does without it, and leaves a profile.
 
-use java_test_harness::{Run, each_collector, each_jdk};
+use java_test_harness::{Run, each_collector, each_release};
 
 /// The agent's message on standard error after it has written a profile.
 const DUMPED: &str = "Dumping CPU usage by sampling running threads ... done.\n";
 
 #[test]
 fn a_program_runs_as_without_the_agent() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let outcome = Run::new(jdk)
             .agent("cpu=samples,depth=8")
             .class("Hello")
@@ -53,7 +53,7 @@ fn every_collector_is_fine() {
 #[test]
 fn every_counter_of_a_profile_is_in_the_document() {
     let document = include_str!("../../docs/counters.md");
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         for options in [
             "cpu=samples",
             "cpu=wall",
@@ -84,7 +84,7 @@ fn every_counter_of_a_profile_is_in_the_document() {
 
 #[test]
 fn verbose_n_is_silent() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let outcome = Run::new(jdk)
             .agent("cpu=samples,verbose=n")
             .class("Hello")
@@ -100,7 +100,7 @@ fn verbose_n_is_silent() {
 fn threads_have_the_names_and_groups_they_start_with_and_their_last_name() {
     let (longest, longer) = ("a".repeat(256), "b".repeat(257));
     let long = "c".repeat(3000);
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let run = Run::new(jdk).agent("cpu=samples").class("ThreadNames");
         let outcome = run.run().expect_status(0);
         assert_eq!(outcome.stderr, DUMPED);
@@ -143,7 +143,7 @@ fn threads_have_the_names_and_groups_they_start_with_and_their_last_name() {
 
 #[test]
 fn agent_threads_are_hidden() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let run = Run::new(jdk)
             .agent("cpu=samples,thread=y,interval=1")
             .class("Spin")
@@ -173,7 +173,7 @@ fn agent_threads_are_hidden() {
 
 #[test]
 fn the_agent_loads_once_only() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let run = Run::new(jdk)
             .agent("cpu=samples")
             .agent("cpu=samples")

@@ -1,6 +1,8 @@
 //! cpu=times: every call is counted, and CPU time goes where it is spent.
 
-use java_test_harness::{Jdk, Run, Signal, TextProfile, each_collector, each_jdk, each_jdk_since};
+use java_test_harness::{
+    Jdk, Run, Signal, TextProfile, each_collector, each_release, each_release_since,
+};
 
 const DUMPED: &str = "Dumping CPU usage by timing methods ... done.\n";
 
@@ -37,7 +39,7 @@ fn expect_calls(profile: &TextProfile) {
 
 #[test]
 fn counts_are_exact() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let run = Run::new(jdk).jvm_args(["-Xverify:all", "-Xcheck:jni"]);
         let outcome = run.agent("cpu=times,cutoff=0").class("CallCounts").run();
         let outcome = outcome.expect_status(0);
@@ -65,7 +67,7 @@ fn counts_are_exact() {
 /// Calls that no Java code makes: by the VM, by native code, in threads that die.
 #[test]
 fn calls_from_native_code_are_counted() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let run = Run::new(jdk).jvm_args(["-Xverify:all", "-Xcheck:jni"]);
         let run = run.agent("cpu=times,cutoff=0,depth=2");
         let outcome = run.class("NativeCallers").run().expect_status(0);
@@ -119,7 +121,7 @@ fn calls_from_native_code_are_counted() {
 /// Not one call of many is lost, whichever compiler's code they run in.
 #[test]
 fn compiled_calls_are_counted() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let run = Run::new(jdk).agent("cpu=times,cutoff=0").class("Fib");
         let outcome = run.args(["1"]).run().expect_status(0);
         assert!(outcome.stdout.starts_with("102334155\n"));
@@ -129,7 +131,7 @@ fn compiled_calls_are_counted() {
 
 #[test]
 fn callers_are_right_after_exceptions() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let run = Run::new(jdk).agent("cpu=times,cutoff=0,depth=2");
         let profile = run.class("CallCounts").run().expect_status(0).profile();
         let times = profile.times.last().unwrap();
@@ -161,7 +163,7 @@ fn callers_are_right_after_exceptions() {
 
 #[test]
 fn virtual_threads_are_counted() {
-    each_jdk_since(21, |jdk| {
+    each_release_since(21, |jdk| {
         // Without continuations each virtual thread is a thread of the system.
         let bound = ["-XX:+UnlockExperimentalVMOptions", "-XX:-VMContinuations"];
         for jvm_args in [&[][..], &bound] {
@@ -226,7 +228,7 @@ fn every_collector_is_fine() {
 #[test]
 fn time_goes_where_it_is_spent() {
     const METHODS: [&str; 4] = ["half", "third", "seventh", "rest"];
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         for calls in ["few", "many"] {
             let run = Run::new(jdk).agent("cpu=times,cutoff=0,depth=64");
             let outcome = run.class("CallShares").args([calls]).run();
@@ -259,7 +261,7 @@ fn time_goes_where_it_is_spent() {
 
 #[test]
 fn a_dump_on_request_starts_the_counts_anew() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let run = Run::new(jdk).agent("cpu=times,cutoff=0");
         let running = run.class("Exits").args(["wait"]).start();
         running.wait_for_line("ready");
@@ -329,7 +331,7 @@ fn old_rows(text: &str) -> Vec<OldRow> {
 /// Times of callees are in those of their callers, whichever way they end.
 #[test]
 fn old_times_include_what_is_called() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let run = Run::new(jdk).agent("cpu=old").class("OldTimes");
         let outcome = run.run().expect_status(0);
         let rows = old_rows(&String::from_utf8(outcome.bytes("java.hprof.txt")).unwrap());
@@ -429,7 +431,7 @@ fn time_outside_of_counted_methods_is_a_remark() {
 /// methods have hooks.
 #[test]
 fn a_security_manager_of_the_programs_own_is_not_asked_without_end() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let mut run = Run::new(jdk);
         // JDK 24 refuses to start with one.
         if jdk.feature() < 24 {

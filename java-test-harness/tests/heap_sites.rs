@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hprof_analysis::names::{family, source_form};
 use java_test_harness::{
     Outcome, Run, Running, SiteExpectation, SiteRow, TextProfile, contains, each_collector,
-    each_jdk,
+    each_jdk, each_release,
 };
 
 const DUMPED: &str = "Dumping allocation sites ... done.\n";
@@ -101,7 +101,7 @@ fn every_way_to_allocate_is_counted() {
 /// places with each of these options.
 #[test]
 fn objects_of_known_sites_are_counted_without_an_event() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let mut layouts = vec![
             vec!["-XX:+UseParallelGC"],
             vec!["-XX:-UseCompressedOops"],

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use java_test_harness::{
-    Jdk, Outcome, Run, agent_library, classes, classes_compiled_with, each_jdk, workspace,
+    Jdk, Outcome, Run, agent_library, classes, classes_compiled_with, each_release, workspace,
 };
 
 /// Runs `scripts/install` with the library under test; returns what it said.
@@ -145,7 +145,7 @@ fn every_jdk_finds_the_library_by_the_loaders_path() {
     for name in ["libhprof.so", "libhprof_rs.so"] {
         std::os::unix::fs::symlink(agent_library(), folder.path().join(name)).unwrap();
     }
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         for argument in [
             "-agentlib:hprof=cpu=samples",
             "-agentlib:hprof_rs=cpu=samples",

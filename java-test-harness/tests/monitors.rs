@@ -1,7 +1,7 @@
 //! monitor=y: contention against what the programs themselves measure, waits that are none, and who
 //! has what.
 
-use java_test_harness::{Outcome, Run, Signal, TextProfile, each_jdk, each_jdk_since};
+use java_test_harness::{Outcome, Run, Signal, TextProfile, each_release, each_release_since};
 
 const DUMPED: &str = "Dumping contended monitor usage ... done.\n";
 
@@ -85,7 +85,7 @@ fn check_contention(outcome: &Outcome, kinds: &[(&str, &str)]) {
 
 #[test]
 fn contention_is_what_the_program_measures() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let run = Run::new(jdk).agent("monitor=y").class("Contention");
         let outcome = run.args(["12"]).run().expect_status(0);
         assert_eq!(outcome.stderr, DUMPED);
@@ -106,7 +106,7 @@ fn contention_is_what_the_program_measures() {
 
 #[test]
 fn virtual_threads_are_as_exact() {
-    each_jdk_since(21, |jdk| {
+    each_release_since(21, |jdk| {
         let run = Run::new(jdk)
             .agent("monitor=y,thread=y")
             .class("Contention");
@@ -131,7 +131,7 @@ fn virtual_threads_are_as_exact() {
 
 #[test]
 fn a_thousand_virtual_threads_wait_for_one_lock_without_their_carrier() {
-    each_jdk_since(21, |jdk| {
+    each_release_since(21, |jdk| {
         let monitors_unmount = jdk.feature() >= 24;
         for (kind, class) in [
             ("lock", "java.util.concurrent.locks.ReentrantLock"),
@@ -168,7 +168,7 @@ const POOL: &str = "java.util.concurrent.ThreadPoolExecutor.";
 
 #[test]
 fn waits_for_other_things_are_no_contention() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let run = Run::new(jdk).agent("monitor=y,depth=16").class("Waits");
         let profile = run.run().expect_status(0).profile();
         let in_program = profile.contended(|_, trace| {
@@ -256,7 +256,7 @@ fn check_events(outcome: &Outcome) {
 
 #[test]
 fn threads_that_wait_for_an_event_do_not_contend() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         for threshold in ["", ",lockthreshold=1000"] {
             let options = format!("monitor=y,depth=16{threshold}");
             let run = Run::new(jdk).agent(&options).class("Events").args(["3"]);
@@ -267,7 +267,7 @@ fn threads_that_wait_for_an_event_do_not_contend() {
 
 #[test]
 fn virtual_threads_that_wait_for_an_event_do_not_contend() {
-    each_jdk_since(21, |jdk| {
+    each_release_since(21, |jdk| {
         let run = Run::new(jdk).agent("monitor=y,depth=16").class("Events");
         check_events(&run.args(["3", "virtual"]).run().expect_status(0));
     });
@@ -275,7 +275,7 @@ fn virtual_threads_that_wait_for_an_event_do_not_contend() {
 
 #[test]
 fn each_kind_of_lock_can_be_left_out() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         for (option, monitors, locks) in [
             ("java", 2, 0),
             ("juc", 0, 2),
@@ -299,7 +299,7 @@ fn each_kind_of_lock_can_be_left_out() {
 
 #[test]
 fn a_dump_names_deadlocks() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let running = Run::new(jdk).agent("monitor=y").class("Deadlock").start();
         running.wait_for_line("ready");
         running.signal(Signal::Quit);
@@ -352,7 +352,7 @@ fn a_dump_names_deadlocks() {
 
 #[test]
 fn dumps_under_load_do_no_harm() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let running = Run::new(jdk)
             .agent("monitor=y,thread=y")
             .class("LockLoad")

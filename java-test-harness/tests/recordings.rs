@@ -9,7 +9,7 @@ use hprof_foreign::{Kind, Profile, read};
 use hprof_java_names::source_form;
 use hprof_stacks::pictures::profile::Profile as Pictured;
 use hprof_stacks::{Measure, Weights, by_method};
-use java_test_harness::{Jdk, Run, each_jdk};
+use java_test_harness::{Jdk, Run, each_release};
 use serde_json::Value;
 
 const SETTINGS: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
@@ -84,7 +84,7 @@ fn millis(duration: &Value) -> f64 {
 
 #[test]
 fn shares_are_those_of_jfr_print() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let run = Run::new(jdk).file("s.jfc", SETTINGS);
         let (settings, file) = (run.path("s.jfc"), run.path("r.jfr"));
         let option = format!(

@@ -1,10 +1,10 @@
 //! Virtual threads: their samples carry their own frames and, with thread=y, their own names.
 
-use java_test_harness::{Run, each_jdk_since};
+use java_test_harness::{Run, each_release_since};
 
 #[test]
 fn samples_are_in_the_virtual_threads_frames() {
-    each_jdk_since(21, |jdk| {
+    each_release_since(21, |jdk| {
         let run = Run::new(jdk)
             .agent("cpu=samples,depth=64")
             .class("VirtualThreads");
@@ -33,7 +33,7 @@ fn samples_are_in_the_virtual_threads_frames() {
 
 #[test]
 fn samples_name_the_virtual_thread() {
-    each_jdk_since(21, |jdk| {
+    each_release_since(21, |jdk| {
         let run = Run::new(jdk).agent("cpu=samples,thread=y,interval=1,depth=8");
         let run = run.class("VirtualThreads").args(["spin", "2", "4"]);
         let profile = run.run().expect_status(0).profile();
@@ -59,7 +59,7 @@ fn samples_name_the_virtual_thread() {
 
 #[test]
 fn the_binary_format_names_them_too() {
-    each_jdk_since(21, |jdk| {
+    each_release_since(21, |jdk| {
         let run = Run::new(jdk).agent("cpu=samples,thread=y,format=b,interval=1");
         let run = run.class("VirtualThreads").args(["spin", "1", "2"]);
         let profile = run.run().expect_status(0).binary_profile("java.hprof");

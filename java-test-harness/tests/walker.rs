@@ -1,7 +1,7 @@
 //! The agent's own walk of stacks: equal to the VM's at known points, and used for samples.
 
 use java_test_harness::{
-    Collector, Jdk, Outcome, Run, Trace, each_collector, each_jdk, each_jdk_since,
+    Collector, Jdk, Outcome, Run, Trace, each_collector, each_release, each_release_since,
 };
 
 /// Runs a program with `engine=walker`, and checks that the walk was used and never differed from the VM's.
@@ -27,23 +27,23 @@ fn stacks_equal_the_vms(jdk: &'static Jdk, mode: &[&str]) {
 
 #[test]
 fn stacks_of_mixed_code_equal_the_vms() {
-    each_jdk(|jdk| stacks_equal_the_vms(jdk, &[]));
+    each_release(|jdk| stacks_equal_the_vms(jdk, &[]));
 }
 
 #[test]
 fn stacks_of_interpreted_code_equal_the_vms() {
-    each_jdk(|jdk| stacks_equal_the_vms(jdk, &["-Xint"]));
+    each_release(|jdk| stacks_equal_the_vms(jdk, &["-Xint"]));
 }
 
 #[test]
 fn stacks_of_code_that_c1_compiles_equal_the_vms() {
-    each_jdk(|jdk| stacks_equal_the_vms(jdk, &["-Xcomp", "-XX:TieredStopAtLevel=1"]));
+    each_release(|jdk| stacks_equal_the_vms(jdk, &["-Xcomp", "-XX:TieredStopAtLevel=1"]));
 }
 
 /// On one release only, since it takes long: the one with the newest layout of code.
 #[test]
 fn stacks_of_code_that_c2_compiles_equal_the_vms() {
-    each_jdk_since(25, |jdk| {
+    each_release_since(25, |jdk| {
         let run = run(jdk).jvm_args(["-Xcomp", "-XX:-TieredCompilation"]);
         walked(run.class("HelloWorld"), 50);
     });
@@ -52,7 +52,7 @@ fn stacks_of_code_that_c2_compiles_equal_the_vms() {
 /// Native code that calls Java by a pointer (JEP 454) does not cut stacks off.
 #[test]
 fn java_that_native_code_calls_by_a_pointer_has_its_callers() {
-    each_jdk_since(22, |jdk| {
+    each_release_since(22, |jdk| {
         let run = run(jdk).jvm_arg("--enable-native-access=ALL-UNNAMED");
         let outcome = walked(run.class("Upcalls").args(["500"]), 20);
         let profile = outcome.profile();
@@ -69,7 +69,7 @@ fn java_that_native_code_calls_by_a_pointer_has_its_callers() {
 /// Their samples lead to the root of virtual threads, whether their outer frames are in the heap or not.
 #[test]
 fn stacks_of_virtual_threads_equal_the_vms_and_have_their_root() {
-    each_jdk_since(21, |jdk| {
+    each_release_since(21, |jdk| {
         let many = ["many", "2", "500"];
         let outcome = walked(run(jdk).class("VirtualThreads").args(many), 50);
         let profile = outcome.profile();
@@ -132,7 +132,7 @@ fn frames_of_virtual_threads_in_the_heap_are_walked() {
 /// Of two loops with known CPU time, each gets its share, and every sample of them leads to main.
 #[test]
 fn samples_have_whole_stacks() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let outcome = walked(run(jdk).class("Spin").args(["1", "1"]), 16);
         let profile = outcome.profile();
         let [hot, warm] = ["Spin.hot", "Spin.warm"].map(|method| profile.samples_with(method));
@@ -157,7 +157,7 @@ fn samples_have_whole_stacks() {
 /// The initialization of that class makes a scheduler, which changes the program.
 #[test]
 fn a_program_without_virtual_threads_does_not_get_their_scheduler() {
-    each_jdk_since(21, |jdk| {
+    each_release_since(21, |jdk| {
         let run = Run::new(jdk).agent("cpu=samples");
         let run = run.jvm_arg("-Xlog:class+init=info:file=classes.log");
         let outcome = run.class("HelloWorld").run().expect_status(0);
