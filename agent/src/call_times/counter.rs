@@ -248,6 +248,12 @@ impl CallTimes {
         named.collect()
     }
 
+    /// Why no call was counted, and what to do.
+    pub fn why_nothing(&self) -> String {
+        let refused = self.refused.load(Ordering::Relaxed);
+        self.methods.lock().left_out().why_nothing(refused)
+    }
+
     /// Remarks on uncounted methods and on the cost of counting.
     pub fn remarks(&self, jvmti: &Jvmti, jni: &Jni) -> Vec<String> {
         let hidden = hidden_classes(jvmti, jni);

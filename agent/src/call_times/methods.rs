@@ -98,6 +98,31 @@ pub(super) struct LeftOut {
     pub(super) skipped_classes: BTreeMap<String, u64>,
 }
 
+impl LeftOut {
+    /// Why no call was counted, and what to do. The VM has refused this many classes with hooks.
+    pub(super) fn why_nothing(&self, refused: u64) -> String {
+        if self.classes > refused {
+            return format!(
+                "the program called none of the {} methods that include= and exclude= choose",
+                self.methods
+            );
+        }
+        if refused > 0 {
+            return format!(
+                "the VM refused all {refused} classes with the agent's hooks; cpu=samples needs no hooks"
+            );
+        }
+        let skipped = self.skipped_classes.iter().chain(&self.skipped_methods);
+        match skipped.max_by_key(|&(_, count)| *count) {
+            Some((reason, count)) => format!(
+                "no class could get the agent's hooks ({reason}={count}); a newer hprof-rs may know this JDK, and \
+                 cpu=samples needs no hooks"
+            ),
+            None => "the program loaded no class that include= and exclude= choose".to_owned(),
+        }
+    }
+}
+
 /// Rewrites classes and numbers their methods.
 pub(super) struct Methods {
     rewriter: Rewriter,
@@ -320,7 +345,33 @@ fn label(reason: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::label;
+    use super::{LeftOut, label};
+
+    #[test]
+    fn nothing_has_a_reason() {
+        let hooked = LeftOut {
+            classes: 3,
+            methods: 20,
+            ..LeftOut::default()
+        };
+        let mut unknown = LeftOut::default();
+        unknown.skipped_classes.insert("unknown-tag-21".into(), 2);
+        let instruction = "unknown-instruction-0xcb";
+        unknown.skipped_methods.insert(instruction.into(), 9);
+        for (left_out, refused, why) in [
+            (LeftOut::default(), 0, "the program loaded no class"),
+            (
+                hooked.clone(),
+                0,
+                "the program called none of the 20 methods",
+            ),
+            (hooked, 3, "the VM refused all 3 classes"),
+            (unknown, 0, "(unknown-instruction-0xcb=9); a newer hprof-rs"),
+        ] {
+            let said = left_out.why_nothing(refused);
+            assert!(said.contains(why), "{said}");
+        }
+    }
 
     #[test]
     fn reasons_become_words() {

@@ -12,7 +12,7 @@ use super::counter::{CallTimes, PathCost, PathCosts, PathMethod};
 use super::java_side::taken_by_another;
 use crate::names::Method;
 use crate::options::Clock;
-use crate::recording::{Activity, Context, Incomplete, Recorder, Run};
+use crate::recording::{Activity, Context, Incomplete, Nothing, Recorder, Run};
 use crate::report;
 use crate::vm::{self, StillInside};
 
@@ -23,6 +23,11 @@ pub struct TimesRecorder {
     is_old: bool,
     /// The costs of the dump under way.
     taken: Option<PathCosts>,
+    has_started: bool,
+    /// A request has stopped the mode once.
+    was_stopped: bool,
+    /// There was a call.
+    has_counted: bool,
 }
 
 impl TimesRecorder {
@@ -32,14 +37,26 @@ impl TimesRecorder {
             calls,
             is_old,
             taken: None,
+            has_started: false,
+            was_stopped: false,
+            has_counted: false,
         }
     }
 
     /// All that was counted since the last time.
-    fn take(&self, run: &Run, is_last: bool) -> PathCosts {
+    fn take(&mut self, run: &Run, is_last: bool) -> PathCosts {
         let wanted = !self.is_old;
         let serial_of = |tid| calls_serial(run, tid).filter(|_| wanted);
-        self.calls.take(is_last, &serial_of)
+        let costs = self.calls.take(is_last, &serial_of);
+        self.has_counted = self.has_counted || costs.rows().any(|cost| cost.calls > 0);
+        costs
+    }
+
+    fn option(&self) -> &'static str {
+        match self.is_old {
+            true => "cpu=old",
+            false => "cpu=times",
+        }
     }
 
     fn dump_times(&self, cx: &mut Context<'_>, costs: &PathCosts) {
@@ -120,7 +137,9 @@ impl Recorder for TimesRecorder {
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
-        if let Err(error) = self.calls.start(cx.run, cx.vm.jni) {
+        let started = self.calls.start(cx.run, cx.vm.jni);
+        self.has_started = started.is_ok();
+        if let Err(error) = started {
             let reason = taken_by_another(cx.vm.jni)
                 .unwrap_or_else(|| "this VM does not take the agent's Java class".to_owned());
             report::error(&format!("{reason}: calls are not counted ({error})"));
@@ -129,6 +148,20 @@ impl Recorder for TimesRecorder {
 
     fn tick(&mut self, _cx: &mut Context<'_>) -> Activity {
         Activity::Idle
+    }
+
+    fn nothing(&self, _cx: &Context<'_>) -> Option<Nothing> {
+        if self.has_counted || self.was_stopped {
+            return None;
+        }
+        if !self.has_started {
+            return Some(Nothing::Reported);
+        }
+        let why = self.calls.why_nothing();
+        Some(Nothing::Because(format!(
+            "{} has counted no call: {why}",
+            self.option()
+        )))
     }
 
     fn dump(&mut self, cx: &mut Context<'_>, is_last: bool) -> Result<(), Incomplete> {
@@ -159,6 +192,7 @@ impl Recorder for TimesRecorder {
     }
 
     fn stop(&mut self, cx: &mut Context<'_>) -> Result<(), String> {
+        self.was_stopped = true;
         self.calls.pause(cx.vm.jvmti, cx.vm.jni);
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! The recorder of cpu=samples and cpu=wall.
 
 mod deaf;
+mod nothing;
 mod remarks;
 mod rounds;
 
@@ -24,10 +25,11 @@ use super::vm_threads::{Parts, VmThreads};
 use super::wall::WallSampler;
 use crate::options::Settings;
 use crate::output::thread_object;
-use crate::recording::{Activity, Context, Incomplete, LiveThread, Recorder, Run};
+use crate::recording::{Activity, Context, Incomplete, LiveThread, Nothing, Recorder, Run};
 use crate::report;
 use crate::vm::StillInside;
 use deaf::DeafThreads;
+use nothing::Past;
 use rounds::{Distinctions, count};
 
 /// Counts samples by trace.
@@ -59,6 +61,8 @@ pub struct SamplesRecorder {
     /// The setting for all other threads.
     all_muted: bool,
     is_stopped: bool,
+    /// What was counted before the last dump or reset.
+    past: Past,
     /// The signal engine's counts at the last reset.
     base: EngineTotals,
     /// The engine's counts when the current dump was written.
@@ -109,6 +113,7 @@ impl SamplesRecorder {
             muted: HashMap::new(),
             all_muted: false,
             is_stopped: false,
+            past: Past::default(),
             base: EngineTotals::default(),
             dumped: EngineTotals::default(),
             other_profilers: Watch::default(),
@@ -273,8 +278,13 @@ impl Recorder for SamplesRecorder {
         Ok(())
     }
 
+    fn nothing(&self, cx: &Context<'_>) -> Option<Nothing> {
+        self.why_nothing(cx.run)
+    }
+
     fn end_dump(&mut self, _cx: &mut Context<'_>, is_written: bool) {
         if is_written {
+            self.past.add(&self.counts);
             self.counts.clear();
             self.base = self.dumped;
             self.base_parts = self.dumped_parts;
@@ -282,6 +292,7 @@ impl Recorder for SamplesRecorder {
     }
 
     fn reset(&mut self, cx: &mut Context<'_>) {
+        self.past.add(&self.counts);
         self.counts.clear();
         if let Engine::Signal(engine, _) = self.sampling.engine() {
             self.dumped = EngineTotals::of(engine, cx.run);
@@ -292,6 +303,8 @@ impl Recorder for SamplesRecorder {
     }
 
     fn stop(&mut self, _cx: &mut Context<'_>) -> Result<(), String> {
+        // The end of the program stops it, too.
+        self.past.was_stopped |= self.is_stopped;
         self.is_stopped = true;
         if let Engine::Signal(engine, _) = self.sampling.engine() {
             engine.set_sampling(false);
@@ -300,6 +313,7 @@ impl Recorder for SamplesRecorder {
     }
 
     fn resume(&mut self, _cx: &mut Context<'_>) -> Result<(), String> {
+        self.past.was_stopped |= self.is_stopped;
         self.is_stopped = false;
         if let Some(sampler) = &mut self.wall {
             sampler.skip();

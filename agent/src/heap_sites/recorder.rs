@@ -12,7 +12,7 @@ use super::HeapSites;
 use super::marks::SiteMarks;
 use super::profile::{Collection, SiteFigures, SitesProfile};
 use crate::os::clock::LocalTime;
-use crate::recording::{Activity, Context, Incomplete, Recorder, left_out};
+use crate::recording::{Activity, Context, Incomplete, Nothing, Recorder, left_out};
 use crate::vm::StillInside;
 
 /// The figures of all sites. A heap dump looks there for where its objects were allocated; both are
@@ -24,6 +24,10 @@ pub struct SitesRecorder {
     sites: &'static HeapSites,
     profile: SharedSites,
     marks: SiteMarks,
+    /// A request has stopped the mode once.
+    was_stopped: bool,
+    /// A table had an allocation.
+    has_counted: bool,
 }
 
 /// The selection for a table of sites.
@@ -46,6 +50,8 @@ impl SitesRecorder {
             sites,
             profile: Arc::new(Mutex::new(SitesProfile::new(sites))),
             marks: SiteMarks::default(),
+            was_stopped: false,
+            has_counted: false,
         }
     }
 
@@ -73,6 +79,7 @@ impl SitesRecorder {
         let mut profile = self.profile.lock();
         let mut figures = profile.collect(cx.vm, cx.names, collection);
         drop(profile);
+        self.has_counted = self.has_counted || figures.totals.allocated_objects > 0;
         self.marks.since_clear(&mut figures);
         self.marks.show(&mut figures.rows, request.incremental);
         let SiteFigures {
@@ -138,6 +145,20 @@ impl Recorder for SitesRecorder {
         }
     }
 
+    fn nothing(&self, cx: &Context<'_>) -> Option<Nothing> {
+        if self.has_counted || self.was_stopped {
+            return None;
+        }
+        // There is no program that allocates nothing.
+        let why = match cx.run.settings.heap_interval {
+            0 => "the VM has told of none; use heap=dump, which needs no events",
+            _ => "the program allocated too little for heapinterval=, so leave it out",
+        };
+        Some(Nothing::Because(format!(
+            "heap=sites has recorded no allocation: {why}"
+        )))
+    }
+
     fn dump(&mut self, cx: &mut Context<'_>, is_last: bool) -> Result<(), Incomplete> {
         cx.announce(" allocation sites ...");
         if is_last {
@@ -166,6 +187,7 @@ impl Recorder for SitesRecorder {
     }
 
     fn stop(&mut self, _cx: &mut Context<'_>) -> Result<(), String> {
+        self.was_stopped = true;
         let stopped = self.sites.set_recording(false);
         stopped.map_err(|error| error.to_string())
     }

@@ -295,6 +295,12 @@ impl Monitors {
         });
     }
 
+    /// Whether nothing of what was asked for is recorded, as the VM has refused the hooks.
+    pub fn has_no_source(&self) -> bool {
+        let has_hooks = self.java.get().is_some_and(JavaSide::is_complete);
+        !self.locks.java && !(self.locks.juc && has_hooks)
+    }
+
     /// Remarks on facts outside the tables.
     pub fn remarks(&self) -> String {
         let kinds = match (self.locks.java, self.locks.juc) {

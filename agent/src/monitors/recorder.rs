@@ -8,7 +8,7 @@ use super::costs::WaitTables;
 use super::kinds::Kind;
 use super::tables::{WaitRanks, ranked, write_usage, write_waits};
 use super::{INNER_FRAMES, Monitors};
-use crate::recording::{Activity, Context, Incomplete, Recorder};
+use crate::recording::{Activity, Context, Incomplete, Nothing, Recorder};
 use crate::vm::StillInside;
 
 /// Names what [`Monitors`] has counted, and writes it.
@@ -47,6 +47,10 @@ impl Recorder for MonitorRecorder {
     fn tick(&mut self, cx: &mut Context<'_>) -> Activity {
         self.waits.update(cx.vm, cx.names, self.depth as usize);
         Activity::Idle
+    }
+
+    fn nothing(&self, _cx: &Context<'_>) -> Option<Nothing> {
+        self.monitors.has_no_source().then_some(Nothing::Reported)
     }
 
     /// Writes who has and wants which lock, and what time was lost to locks.

@@ -17,6 +17,13 @@ pub(super) fn no_data(jvm: &str) -> String {
     format!("hprof-rs: {jvm} ended without a sample, so it leaves no profile\n")
 }
 
+/// A line about a file in which all modes have counted nothing, for a person in the folder `from`.
+pub(super) fn nothing(file: &Path, from: &Path) -> String {
+    let shown = file.strip_prefix(from).unwrap_or(file);
+    let shown = word(&shown.to_string_lossy());
+    format!("hprof-rs: {shown} has no counts, for the reason above\n")
+}
+
 /// Two lines about the file, for a person in the folder `from`. `jvm` names the JVM, if there are others.
 pub(super) fn lines(file: &Path, settings: &Settings, from: &Path, jvm: Option<&str>) -> String {
     let shown = file.strip_prefix(from).unwrap_or(file);

@@ -151,10 +151,14 @@ fn finish(thread: &mut ProfileThread, profile: &Profile, vm: Vm<'_>) -> bool {
         if profile.advises.is_some() {
             report::raw(&advice::no_data(&identity::this_jvm(cx.run)));
         }
+        report_nothing(&cx, recorders);
         return true;
     }
+    let mut has_nothing = false;
     let written = if settings.doe {
-        dump::dump(&mut cx, recorders, &[], true).is_whole
+        let dumped = dump::dump(&mut cx, recorders, &[], true);
+        has_nothing = report_nothing(&cx, recorders);
+        dumped.is_whole
     } else {
         // A front-end that is lost at the last moment has a file as its successor.
         cx.output.commit() || cx.output.commit()
@@ -164,9 +168,24 @@ fn finish(thread: &mut ProfileThread, profile: &Profile, vm: Vm<'_>) -> bool {
     check_output(thread);
     if let (Some(from), Some(file)) = (&profile.advises, thread.output.last_file()) {
         let of = siblings::began().map(|_| identity::this_jvm(thread.run));
-        report::raw(&advice::lines(&file, settings, from, of.as_deref()));
+        report::raw(&match has_nothing {
+            true => advice::nothing(&file, from),
+            false => advice::lines(&file, settings, from, of.as_deref()),
+        });
     }
     written
+}
+
+/// Reports each mode that has counted nothing of what it was asked for. Whether that is true of all of them.
+fn report_nothing(cx: &Context<'_>, recorders: &Recorders) -> bool {
+    let on = || recorders.all().filter(|it| it.is_on());
+    let found: Vec<Nothing> = on().filter_map(|it| it.nothing(cx)).collect();
+    for nothing in &found {
+        if let Nothing::Because(text) = nothing {
+            report::note(text);
+        }
+    }
+    !found.is_empty() && found.len() == on().count()
 }
 
 /// Reads the finished file back, where the options ask for that.

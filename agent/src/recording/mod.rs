@@ -15,6 +15,6 @@ mod threads;
 pub use context::Context;
 pub use inbox::Inbox;
 pub use messages::{Asked, Message, Order, Outbox};
-pub use recorder::{Activity, Incomplete, Recorder};
+pub use recorder::{Activity, Incomplete, Nothing, Recorder};
 pub use run::{Phase, Run};
 pub use threads::{LiveThread, NAMED, Threads};

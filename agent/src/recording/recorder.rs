@@ -35,6 +35,11 @@ pub trait Recorder: Send {
         true
     }
 
+    /// Why the mode has counted nothing in the whole run although there was something to count, asked after the last dump.
+    fn nothing(&self, _cx: &Context<'_>) -> Option<Nothing> {
+        None
+    }
+
     /// Writes the mode's part of a dump. It is called once more when a front-end was lost meanwhile
     /// and all has to go to another output. `is_last` says that nothing will be recorded after it.
     ///
@@ -82,6 +87,15 @@ pub trait Recorder: Send {
 
     /// Adds counters of the mode and of its cost.
     fn status(&self, _reply: &mut Reply) {}
+}
+
+/// A mode has counted nothing of what it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Nothing {
+    /// Its start has failed, which was reported then.
+    Reported,
+    /// The option, what it has nothing of, why, and what to do.
+    Because(String),
 }
 
 /// The result of a tick.
