@@ -109,15 +109,20 @@ impl Jvmti {
         Ok(InstanceFields { class, fields })
     }
 
-    /// Where the field of this name, of no superclass, is in each instance of a class, in bytes; `None` when the VM does not
-    /// tell, or has no such field.
+    /// Where the field of this name, of no superclass, is in each instance of a class, in bytes, if ids have this many bits
+    /// besides the offset; `None` when the VM does not tell, or has no such field.
     ///
     /// # Errors
     /// The error of `GetClassFields`, usually `CLASS_NOT_PREPARED`.
-    pub(crate) fn field_offset(&self, class: Ref<'_, Class>, name: &str) -> Result<Option<usize>> {
+    pub(crate) fn field_offset(
+        &self,
+        class: Ref<'_, Class>,
+        name: &str,
+        kind_bits: u32,
+    ) -> Result<Option<usize>> {
         let fields = self.declared_fields(class)?;
         let id = fields.iter().find(|field| field.name == name);
-        Ok(id.and_then(|field| field.id.offset()))
+        Ok(id.and_then(|field| field.id.offset(kind_bits)))
     }
 
     fn declared_fields(&self, class: Ref<'_, Class>) -> Result<Vec<Field>> {

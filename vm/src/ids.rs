@@ -4,7 +4,7 @@ use std::ptr;
 
 use jni_sys::{jfieldID, jmethodID};
 
-use super::releases::layout::{FIELD_KIND_BITS, INSTANCE_FIELD};
+use super::releases::layout::INSTANCE_FIELD;
 
 /// The id of a method. It outlives its class: HotSpot frees no method id, and answers
 /// `INVALID_METHODID` for one whose class was unloaded.
@@ -60,11 +60,11 @@ impl JFieldId {
         self.0
     }
 
-    /// Where an instance has the field, in bytes. `None` when the VM keeps something else in its ids, as it does with
-    /// `-Xcheck:jni`.
-    pub(crate) fn offset(self) -> Option<usize> {
+    /// Where an instance has the field, in bytes, if an id has this many bits besides the offset. `None` when the VM keeps
+    /// something else in its ids, as it does with `-Xcheck:jni`.
+    pub(crate) fn offset(self, kind_bits: u32) -> Option<usize> {
         let id = self.0 as usize;
-        let kind = id & ((1 << FIELD_KIND_BITS) - 1);
-        (kind == INSTANCE_FIELD).then_some(id >> FIELD_KIND_BITS)
+        let kind = id & ((1 << kind_bits) - 1);
+        (kind == INSTANCE_FIELD).then_some(id >> kind_bits)
     }
 }

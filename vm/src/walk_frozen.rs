@@ -4,7 +4,9 @@ use hprof_walker::layout::{ChunkLayout, FrozenLayout, References, ThreadLayout};
 
 use super::guarded::load;
 use super::handles::handle_word;
-use super::releases::layout::{BoolFlag, Constant, Field, LAYOUT_FLAGS};
+use super::releases::layout::{
+    BoolFlag, Constant, FIELD_KIND_BITS, Field, LAYOUT_FLAGS, SMALLEST_HEAD,
+};
 use super::{Class, Ref, Result, Vm, VmStructs};
 
 /// The classes of the objects that lead to the frames.
@@ -27,7 +29,10 @@ pub(super) fn learn(
     vm: Vm<'_>,
     classes: FrozenClasses<'_>,
 ) -> Result<Option<FrozenLayout>> {
-    let field = |class, name| vm.jvmti.field_offset(class, name);
+    let Some(kind_bits) = field_kind_bits(structs, vm)? else {
+        return Ok(None);
+    };
+    let field = |class, name| vm.jvmti.field_offset(class, name, kind_bits);
     let continuation = field(classes.thread, "cont")?;
     let tail = field(classes.continuation, "tail")?;
     let [parent, size, sp, bottom] = [
@@ -106,6 +111,27 @@ fn pointer(structs: VmStructs, globals: Field, field: Field) -> Option<usize> {
     (found != 0).then_some(found)
 }
 
+/// How many bits an id of a field has besides the offset: those with which the only field of `Integer` ends where its instances
+/// do. `None` where no number of bits does that.
+fn field_kind_bits(structs: VmStructs, vm: Vm<'_>) -> Result<Option<u32>> {
+    let class = vm.jni.find_class(c"java/lang/Integer")?;
+    let bytes = instance_bytes(structs, vm, class.get())?;
+    for bits in FIELD_KIND_BITS {
+        let offset = vm.jvmti.field_offset(class.get(), "value", bits)?;
+        if bytes.is_some() && bytes == offset.and_then(integer_bytes) {
+            return Ok(Some(bits));
+        }
+    }
+    Ok(None)
+}
+
+/// Bytes of an object whose last field is an `int` at this offset; `None` where no field can be.
+fn integer_bytes(offset: usize) -> Option<usize> {
+    let is_possible = offset >= SMALLEST_HEAD && offset.is_multiple_of(size_of::<i32>());
+    let end = offset.checked_add(size_of::<i32>())?;
+    is_possible.then_some(end.next_multiple_of(size_of::<usize>()))
+}
+
 /// Bytes of an instance of a class, without what follows its fields. `None` when this VM does not tell, or the object of the
 /// class moved again and again.
 fn instance_bytes(structs: VmStructs, vm: Vm<'_>, mirror: Ref<'_, Class>) -> Result<Option<usize>> {
@@ -159,4 +185,22 @@ unsafe fn has_id(class: usize, ids: usize, id: usize) -> Option<bool> {
     let mut places =
         (1..=count).map(|index| ids.checked_add(index.checked_mul(size_of::<usize>())?));
     Some(places.any(|place| place.and_then(word) == Some(id)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Compact heads, compressed class pointers, and neither.
+    #[test]
+    fn one_number_of_bits_fits_each_layout_of_an_integer() {
+        for (offset, bytes) in [(8, 16), (12, 16), (16, 24)] {
+            for bits in FIELD_KIND_BITS {
+                let id: usize = offset << bits;
+                let fits = |&bits: &u32| integer_bytes(id >> bits) == Some(bytes);
+                let fitting: Vec<u32> = FIELD_KIND_BITS.into_iter().filter(fits).collect();
+                assert_eq!(fitting, [bits], "{offset}");
+            }
+        }
+    }
 }

@@ -7,11 +7,12 @@ use hprof_native_headers as raw;
 use hprof_wire::control::Reply;
 
 use super::dispatch::Dispatcher;
+use super::recorders::Recorders;
 use super::state::Profile;
 use super::thread::ProfileThread;
 use super::{advice, check, dump, exit_hook, identity, peer, siblings};
 use crate::options::Format;
-use crate::recording::{Activity, Message, Phase, Recorder};
+use crate::recording::{Activity, Context, Message, Nothing, Phase, Recorder};
 use crate::report;
 use crate::vm::{Jni, Vm};
 

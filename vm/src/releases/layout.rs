@@ -295,9 +295,12 @@ pub(crate) mod interpreted {
     pub(crate) const BYTECODE: isize = -8;
 }
 
-/// The lowest bits of a field id of an instance, and their number; the others are the offset (`jfieldIDWorkaround.hpp`).
+/// The lowest bits of a field id of an instance; the others are the offset (`jfieldIDWorkaround.hpp`).
 pub(crate) const INSTANCE_FIELD: usize = 2;
-pub(crate) const FIELD_KIND_BITS: u32 = 2;
+/// How many these bits are: 2 to JDK 27, and one more, of flat fields, since JDK 28.
+pub(crate) const FIELD_KIND_BITS: [u32; 2] = [2, 3];
+/// Fewer bytes than the head of an object has in any release.
+pub(crate) const SMALLEST_HEAD: usize = 8;
 /// The bits of a class's layout that are not part of the size of its instances (`klass.hpp`,
 /// `_lh_instance_slow_path_bit`).
 pub(crate) const LAYOUT_FLAGS: usize = 7;
