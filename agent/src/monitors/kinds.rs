@@ -37,6 +37,8 @@ pub fn classify(source: Source, acquisition: Acquisition, frames: &[MethodName<'
     let has = |test: &dyn Fn(&MethodName<'_>) -> bool| frames.iter().any(test);
     let idle = has(&is_idle);
     let kind = match source {
+        // Since JDK 27 the VM tells that the wait is over before it takes the monitor again.
+        Source::Monitor if frames.first().is_some_and(is_object_wait) => waiting(idle),
         Source::Monitor => Kind::Contention,
         Source::Synchronizer if has(&is_condition) => waiting(idle),
         Source::Synchronizer
@@ -109,6 +111,11 @@ fn is_condition(frame: &MethodName<'_>) -> bool {
     frame.class_name.ends_with("Synchronizer$ConditionObject") && frame.method.starts_with("await")
 }
 
+/// `Object.wait`, which calls no method of Java that locks.
+fn is_object_wait(frame: &MethodName<'_>) -> bool {
+    frame.class_name == "java.lang.Object" && matches!(frame.method, "wait" | "wait0")
+}
+
 /// Threads that have nothing to do.
 fn is_idle(frame: &MethodName<'_>) -> bool {
     matches!(
@@ -145,6 +152,15 @@ mod tests {
         let frames: Vec<_> = frames.iter().map(|text| frame(text)).collect();
         let Classified { kind, inner } = classify(source, Acquisition::default(), &frames);
         (kind, inner)
+    }
+
+    #[test]
+    fn a_monitor_that_is_taken_again_belongs_to_the_wait() {
+        let again = ["java.lang.Object.wait0", "java.lang.Thread.join"];
+        assert_eq!(kind(Source::Monitor, &again).0, Kind::Waiting);
+        assert_eq!(kind(Source::Monitor, &again[1..]).0, Kind::Contention);
+        let idle = [again[0], "java.util.TimerThread.mainLoop"];
+        assert_eq!(kind(Source::Monitor, &idle).0, Kind::Idle);
     }
 
     const PARK: &str = "java.util.concurrent.locks.LockSupport.park";
