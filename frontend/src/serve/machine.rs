@@ -187,11 +187,15 @@ fn facts(jvm: &Jvm) -> JvmFacts {
     } else {
         None
     };
-    let is_in_container = jvm.in_container == Some(true);
     let pid = jvm.pid.0;
-    let apart = if is_in_container || jvm.in_container.is_none() {
+    let elsewhere = match jvm.in_container {
+        Some(true) => Some("is in a container"),
+        None => Some("does not show whether it is in a container"),
+        Some(false) => None,
+    };
+    let apart = if let Some(reason) = elsewhere {
         Some(format!(
-            "process {pid} is in a container, and cannot write a heap dump into the server's folder; \
+            "process {pid} {reason}, and cannot write a heap dump into the server's folder; \
              `hprof-rs capture {pid} --server URL` sends one"
         ))
     } else if is_other {
@@ -214,6 +218,6 @@ fn facts(jvm: &Jvm) -> JvmFacts {
         refusal: refusal.map(|refusal| printable(&refusal.to_string())),
         apart,
         has_agent: jvm.agent() == AgentState::Loaded,
-        in_container: is_in_container,
+        in_container: jvm.in_container == Some(true),
     }
 }
