@@ -44,8 +44,8 @@ pub enum ClassSkip {
     /// A field that should be added exists already.
     #[error("a field of that name and type exists")]
     FieldExists,
-    /// A field whose writes should be replaced is nowhere written.
-    #[error("no write of that field")]
+    /// A field whose writes should be replaced is nowhere written, or a method whose calls should be is nowhere called.
+    #[error("no such write or call")]
     NotWritten,
 }
 

@@ -107,4 +107,4 @@ pub use plan::{Hooks, MethodHook, MethodNumber, SelectMethod, Shape};
 pub use rewriter::{NEWEST_MAJOR, Rewriter, Rewritten, SkippedMethod, Tally};
 pub use source_file::source_file;
 pub use uses::{Call, Constants, Use};
-pub use writes::{Member, call_for_writes};
+pub use writes::{Member, call_for_calls, call_for_writes};

@@ -1,10 +1,10 @@
-//! Having a method called where a field would be written.
+//! Having a method called where a field would be written, or another method called.
 
 use crate::bytes::{Reader, u16_at};
 use crate::constant_pool::{ConstantPool, PoolBuffers, PoolFull, tag};
 use crate::error::{ClassSkip, Malformed};
 use crate::method::Method;
-use crate::opcode::{INVOKESTATIC, PUTFIELD, length};
+use crate::opcode::{INVOKESTATIC, INVOKEVIRTUAL, PUTFIELD, length};
 use crate::rewriter::{assemble, check_header, skip_supertypes_and_fields};
 
 /// A field, or a method, by the names in the class file, in modified UTF-8.
@@ -32,6 +32,31 @@ pub fn call_for_writes(
     field: &Member<'_>,
     setter: &Member<'_>,
 ) -> Result<Vec<u8>, ClassSkip> {
+    call_instead(class, PUTFIELD, tag::FIELDREF, field, setter)
+}
+
+/// Returns `class` with a call of `other` in each place where its code calls `method`, an instance's, by its class. The
+/// other is a static method that takes the object and the arguments, and returns what the method returns.
+///
+/// # Errors
+///
+/// The class is damaged or too new, nowhere calls the method, or has no room for the call.
+pub fn call_for_calls(
+    class: &[u8],
+    method: &Member<'_>,
+    other: &Member<'_>,
+) -> Result<Vec<u8>, ClassSkip> {
+    call_instead(class, INVOKEVIRTUAL, tag::METHODREF, method, other)
+}
+
+/// Puts a call of `setter` in the place of each instruction `replaced`, of three bytes, that refers to `member`.
+fn call_instead(
+    class: &[u8],
+    replaced: u8,
+    kind: u8,
+    member: &Member<'_>,
+    setter: &Member<'_>,
+) -> Result<Vec<u8>, ClassSkip> {
     check_header(class)?;
     let mut buffers = PoolBuffers::default();
     let mut pool = ConstantPool::parse(class, 8, &mut buffers)?;
@@ -50,8 +75,8 @@ pub fn call_for_writes(
         let code_at = content_at + 8;
         let mut pc = 0;
         while let Some(&opcode) = code.get(pc) {
-            let is_write = opcode == PUTFIELD
-                && u16_at(code, pc + 1).is_some_and(|index| is_field(&pool, index, field));
+            let is_write = opcode == replaced
+                && u16_at(code, pc + 1).is_some_and(|index| is_member(&pool, index, kind, member));
             if is_write {
                 writes.push(code_at + pc - start);
             }
@@ -79,9 +104,9 @@ pub fn call_for_writes(
     Ok(out)
 }
 
-fn is_field(pool: &ConstantPool<'_>, index: u16, field: &Member<'_>) -> bool {
+fn is_member(pool: &ConstantPool<'_>, index: u16, kind: u8, member: &Member<'_>) -> bool {
     let names = || {
-        let (class, name_and_type) = pool.pair(index, &[tag::FIELDREF])?;
+        let (class, name_and_type) = pool.pair(index, &[kind])?;
         let (name, descriptor) = pool.pair(name_and_type, &[tag::NAME_AND_TYPE])?;
         Some([
             pool.class_name(class)?,
@@ -89,5 +114,5 @@ fn is_field(pool: &ConstantPool<'_>, index: u16, field: &Member<'_>) -> bool {
             pool.utf8(descriptor)?,
         ])
     };
-    names() == Some([field.class, field.name, field.descriptor])
+    names() == Some([member.class, member.name, member.descriptor])
 }

@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use hprof_instrument::{
     ClassSkip, MethodInfo, MethodSkip, NEWEST_MAJOR, NewField, Rewriter, Shape, add_fields,
-    call_for_writes,
+    Member, call_for_calls, call_for_writes,
 };
 
 fn class_of(descriptor: &str, code: &CodeSpec) -> Vec<u8> {
@@ -411,4 +411,51 @@ fn fields_are_added_behind_the_others() {
         Err(ClassSkip::FieldExists)
     );
     rewrite(&bytes, Shape::Full);
+}
+
+#[test]
+fn calls_of_a_method_become_calls_of_another() {
+    let mut builder = ClassBuilder::new(52, "test/One");
+    let own = builder.method_ref("test/Store", "put", "(J)V").to_be_bytes();
+    let other = builder.method_ref("test/Store", "get", "(J)V").to_be_bytes();
+    // aload_0; lload_1; invokevirtual; aload_0; lload_1; invokevirtual of another method; the first by
+    // invokespecial; return.
+    let bytes = [
+        [42, 31, 182, own[0], own[1]].to_vec(),
+        [42, 31, 182, other[0], other[1]].to_vec(),
+        [42, 31, 183, own[0], own[1], 177].to_vec(),
+    ];
+    let called = bytes.concat();
+    let code = CodeSpec {
+        max_stack: 3,
+        max_locals: 3,
+        bytes: called.clone(),
+        ..CodeSpec::default()
+    };
+    builder.method(1, "run", "(J)V", Some(&code));
+    let put = Member {
+        class: b"test/Store",
+        name: b"put",
+        descriptor: b"(J)V",
+    };
+    let noted = Member {
+        class: b"test/Two",
+        name: b"note",
+        descriptor: b"(Ltest/Store;J)V",
+    };
+    let bytes = call_for_calls(&builder.build(), &put, &noted).unwrap();
+    let new = ClassView::parse(&bytes);
+    let code = new.methods[0].3.as_ref().unwrap();
+    let mut expected = called;
+    let call: [u8; 3] = code.bytes[2..5].try_into().unwrap();
+    assert_eq!(call[0], 184);
+    let note = ["test/Two", "note", "(Ltest/Store;J)V"].map(str::to_owned);
+    assert_eq!(
+        new.method_ref(u16::from_be_bytes([call[1], call[2]])),
+        note.into()
+    );
+    expected[2..5].copy_from_slice(&call);
+    assert_eq!(code.bytes, expected);
+    let again = call_for_calls(&bytes, &put, &noted);
+    assert_eq!(again, Err(ClassSkip::NotWritten));
 }

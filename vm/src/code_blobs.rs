@@ -114,6 +114,23 @@ impl Heap {
         let shift = structs.offset(Field::HeapSegmentShift)?;
         let low = structs.offset(Field::SpaceLow)?;
         let high = structs.offset(Field::SpaceHigh)?;
+        let at = |heap: usize| {
+            // SAFETY: the offset is the VM's own, and `heap` is a heap of it, which is never freed.
+            let segment_shift = unsafe { *((heap + shift) as *const i32) };
+            let segment_shift = u32::try_from(segment_shift).ok()?;
+            SEGMENT_SHIFTS.contains(&segment_shift).then_some(Heap {
+                low: heap + memory + low,
+                high: heap + memory + high,
+                map_low: heap + map + low,
+                map_high: heap + map + high,
+                segment_shift,
+            })
+        };
+        if let Some(only) = structs.address(Field::OnlyCodeHeap) {
+            // SAFETY: the static field holds the address of the heap.
+            let heap = unsafe { word(only) };
+            return (heap != 0).then(|| Some(Box::from([at(heap)?])))?;
+        }
         let length = structs.offset(Field::ArrayLength)?;
         let data = structs.offset(Field::ArrayData)?;
         // SAFETY: the offsets are the VM's own: `_heaps` points to a GrowableArray, whose elements point
@@ -131,17 +148,7 @@ impl Heap {
             (0..count)
                 .map(|index| {
                     let heap = word(first + index * size_of::<usize>());
-                    if heap == 0 {
-                        return None;
-                    }
-                    let segment_shift = u32::try_from(*((heap + shift) as *const i32)).ok()?;
-                    SEGMENT_SHIFTS.contains(&segment_shift).then_some(Heap {
-                        low: heap + memory + low,
-                        high: heap + memory + high,
-                        map_low: heap + map + low,
-                        map_high: heap + map + high,
-                        segment_shift,
-                    })
+                    if heap == 0 { None } else { at(heap) }
                 })
                 .collect()
         }

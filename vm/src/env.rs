@@ -88,26 +88,36 @@ pub unsafe fn keep_environment(vm: *mut JavaVM) {
 }
 
 impl Jvmti {
-    /// Asks the VM for an environment of JDK 11's interface, the oldest that we
-    /// serve; every later VM offers it too.
+    /// Asks the VM for an environment of JDK 11's interface, which every later VM offers too, and then for
+    /// that of JDK 8. The table of functions of JDK 8 ends before what is newer: see [`Release`].
     ///
     /// # Errors
-    /// The code of `GetEnv` when the VM is older or has no JVMTI.
+    /// The code of `GetEnv` when the VM is older than JDK 8 or has no JVMTI.
+    ///
+    /// [`Release`]: super::Release
     ///
     /// # Safety
     /// `vm` is the pointer that the VM passed to the agent's entry point.
     pub unsafe fn from_vm(vm: *mut JavaVM) -> std::result::Result<Self, i32> {
         let mut env: *mut c_void = ptr::null_mut();
-        // SAFETY: `vm` is valid by the caller's promise, `env` is a local.
-        let code =
-            unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, raw::JVMTI_VERSION_11 as jni_sys::jint) };
-        if code == jni_sys::JNI_OK && !env.is_null() {
-            remember(vm);
-            // SAFETY: the VM has made this environment for the caller.
-            Ok(unsafe { Self::from_raw(env.cast()) })
-        } else {
-            Err(code)
+        let mut ask = |version: u32| {
+            // SAFETY: `vm` is valid by the caller's promise, `env` is a local.
+            unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, version as jni_sys::jint) }
+        };
+        let mut code = ask(raw::JVMTI_VERSION_11);
+        if code == jni_sys::JNI_EVERSION {
+            code = ask(raw::JVMTI_VERSION_1_2);
         }
+        if code != jni_sys::JNI_OK || env.is_null() {
+            return Err(code);
+        }
+        // SAFETY: the VM has made this environment for the caller.
+        let jvmti = unsafe { Self::from_raw(env.cast()) };
+        if jvmti.version().is_ok_and(|version| version < OLDEST) {
+            return Err(jni_sys::JNI_EVERSION);
+        }
+        remember(vm);
+        Ok(jvmti)
     }
 
     /// # Safety
@@ -165,9 +175,7 @@ impl Jvmti {
     pub fn version(&self) -> Result<u32> {
         let mut version = 0;
         call!(self, GetVersionNumber, &mut version)?;
-        let version = u32::try_from(version).unwrap_or(0);
-        let major = raw::JVMTI_VERSION_MASK_MAJOR >> raw::JVMTI_VERSION_SHIFT_MAJOR;
-        Ok((version >> raw::JVMTI_VERSION_SHIFT_MAJOR) & major)
+        Ok(feature_release(u32::try_from(version).unwrap_or(0)))
     }
 
     /// A system property that the VM itself knows; `None` when it is not set.
@@ -269,6 +277,32 @@ impl Jvmti {
     }
 }
 
+/// The oldest release that is served.
+const OLDEST: u32 = 8;
+
+/// The feature release of a VM by the version of its JVMTI, which is 1.2.3 in JDK 8 and 1.2.1 in JDK 7 (`jvmti.xml`),
+/// and has the release's number since JDK 9.
+fn feature_release(version: u32) -> u32 {
+    let part = |mask: u32, shift: u32| (version & mask) >> shift;
+    let major = part(
+        raw::JVMTI_VERSION_MASK_MAJOR,
+        raw::JVMTI_VERSION_SHIFT_MAJOR,
+    );
+    let minor = part(
+        raw::JVMTI_VERSION_MASK_MINOR,
+        raw::JVMTI_VERSION_SHIFT_MINOR,
+    );
+    let micro = part(
+        raw::JVMTI_VERSION_MASK_MICRO,
+        raw::JVMTI_VERSION_SHIFT_MICRO,
+    );
+    match (major, minor, micro) {
+        (1, 2, 3..) => 8,
+        (1, 2, _) => 7,
+        (major, ..) => major,
+    }
+}
+
 fn bytes(capabilities: &Capabilities) -> [u8; size_of::<Capabilities>()] {
     // SAFETY: both types are plain bytes of the same size.
     unsafe { std::mem::transmute_copy(capabilities) }
@@ -298,6 +332,19 @@ mod tests {
         assert_eq!(jvmti.close(LIMIT), Ok(()), "closed twice");
         drop(jvmti);
         assert_eq!(with_state(|state| state.disposed), 1);
+    }
+
+    #[test]
+    fn versions_of_the_interface_tell_the_release() {
+        for (version, release) in [
+            (0x3001_0203, 8),
+            (0x3001_0201, 7),
+            (0x3009_0000, 9),
+            (0x300b_0000, 11),
+            (0x301b_0000, 27),
+        ] {
+            assert_eq!(feature_release(version), release, "{version:x}");
+        }
     }
 
     #[test]

@@ -117,9 +117,10 @@ impl Stack {
 
 impl StackKeys {
     /// Learns the layout of this VM, which runs. `None` when it does not tell, or on processors whose frames
-    /// are not known here.
+    /// are not known here: those of JDK 8 are not.
     pub fn learn(jvmti: &Jvmti, jni: &Jni) -> Option<Self> {
-        if !cfg!(target_arch = "x86_64") {
+        let is_known = Release::of(jvmti).interpreted_frames_have_mirrors();
+        if !cfg!(target_arch = "x86_64") || !is_known {
             return None;
         }
         let structs = VmStructs::of(VmLibrary::of(jvmti)?)?;

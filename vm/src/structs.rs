@@ -100,12 +100,14 @@ impl VmStructs {
     /// The size of a VM type in bytes.
     pub fn type_size(self, of: Type) -> Option<usize> {
         let size_at = self.word(c"gHotSpotVMTypeEntrySizeOffset")?;
-        let entry = self.named_entry(
-            c"gHotSpotVMTypes",
-            c"gHotSpotVMTypeEntryArrayStride",
-            c"gHotSpotVMTypeEntryTypeNameOffset",
-            of.name(),
-        )?;
+        let entry = of.name().iter().find_map(|name| {
+            self.named_entry(
+                c"gHotSpotVMTypes",
+                c"gHotSpotVMTypeEntryArrayStride",
+                c"gHotSpotVMTypeEntryTypeNameOffset",
+                name,
+            )
+        })?;
         // SAFETY: the size member lies where the VM says.
         Some(unsafe { *((entry + size_at) as *const u64) } as usize)
     }

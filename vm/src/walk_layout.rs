@@ -17,6 +17,10 @@ pub(super) fn learn(structs: VmStructs, release: Release) -> Option<Layout> {
     if !cfg!(target_arch = "x86_64") {
         return None;
     }
+    let without_mirror = match release.interpreted_frames_have_mirrors() {
+        true => 0,
+        false => interpreted::MIRROR_WORDS,
+    };
     Some(Layout {
         blob: blob(structs)?,
         nmethod: nmethod(structs, release)?,
@@ -27,8 +31,8 @@ pub(super) fn learn(structs: VmStructs, release: Release) -> Option<Layout> {
             caller_fp: interpreted::CALLER_FP,
             caller_sp: interpreted::CALLER_SP,
             method: interpreted::METHOD,
-            bytecode: interpreted::BYTECODE,
-            locals: interpreted::LOCALS,
+            bytecode: interpreted::BYTECODE + without_mirror,
+            locals: interpreted::LOCALS + without_mirror,
         },
         entry: EntryLayout {
             return_pc: {
@@ -121,22 +125,38 @@ fn nmethod(structs: VmStructs, release: Release) -> Option<NmethodLayout> {
             excluded_byte,
         });
     }
-    Some(NmethodLayout {
-        method,
-        original_pc,
-        deopt_handlers: [
-            Start::Address(offset(Field::DeoptHandler)?),
-            Start::Address(offset(Field::DeoptMhHandler)?),
-        ],
-        verified_entry: Start::Address(offset(Field::VerifiedEntry)?),
-        scopes_pcs,
-        scopes_pcs_end: offset(Field::Dependencies)?,
-        scopes_data: Start::Address(offset(Field::ScopesDataBegin)?),
-        immutable: None,
-        metadata: Metadata::InBlob(offset(Field::MetadataOffset)?),
-        pc_desc,
-        excluded_byte,
-    })
+    let before = |deopt_handlers, scopes_data| {
+        Some(NmethodLayout {
+            method,
+            original_pc,
+            deopt_handlers,
+            verified_entry: Start::Address(offset(Field::VerifiedEntry)?),
+            scopes_pcs,
+            scopes_pcs_end: offset(Field::Dependencies)?,
+            scopes_data,
+            immutable: None,
+            metadata: Metadata::InBlob(offset(Field::MetadataOffset)?),
+            pc_desc,
+            excluded_byte,
+        })
+    };
+    let from_blob = |field| Some(Start::FromBlob(Integer::Int(offset(field)?)));
+    if let Some(scopes_data) = from_blob(Field::ScopesDataOffset) {
+        // JDK 8 has no `CompiledMethod`, whose fields are addresses.
+        let handlers = [
+            from_blob(Field::DeoptimizeOffset)?,
+            from_blob(Field::DeoptimizeMhOffset)?,
+        ];
+        return before(handlers, scopes_data);
+    }
+    let handlers = [
+        Start::Address(offset(Field::DeoptHandler)?),
+        Start::Address(offset(Field::DeoptMhHandler)?),
+    ];
+    before(
+        handlers,
+        Start::Address(offset(Field::ScopesDataBegin)?),
+    )
 }
 
 pub(super) fn method(structs: VmStructs) -> Option<MethodLayout> {

@@ -15,7 +15,7 @@ use super::{permission, sampler};
 use crate::os::copies::other_copies;
 use crate::recording::Run;
 use crate::report;
-use crate::vm::{Class, Jni, Jvmti, JvmtiError, Ref, Result};
+use crate::vm::{Class, Jni, Jvmti, JvmtiError, Ref, Release, Result};
 use hprof_lockfree::nodes::HookNodes;
 
 const FIELDS_HOOKS: &[u8] = include_bytes!("../../hooks/classes/HprofHooks.fields.class");
@@ -27,6 +27,11 @@ const THREADS_CLASS_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofThrea
 const STARTED_CLASS: &CStr = c"java/lang/HprofHooks$Started";
 const STARTED_SIGNATURE: &str = "Ljava/lang/HprofHooks$Started;";
 const STARTED_CLASS_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofHooks$Started.class");
+
+/// The class files of JDK 8.
+const EIGHT_HOOKS: &[u8] = include_bytes!("../../hooks/classes/HprofHooks.eight.class");
+const EIGHT_THREADS: &[u8] = include_bytes!("../../hooks/classes/HprofThreads.eight.class");
+const EIGHT_STARTED: &[u8] = include_bytes!("../../hooks/classes/HprofHooks$Started.eight.class");
 
 /// The constants of `HprofHooks` that stand for other values: two addresses, and a number that is 1 if
 /// threads keep their states.
@@ -163,22 +168,24 @@ impl CallTimes {
 
     fn define_hooks(&self, jvmti: &Jvmti, jni: &Jni) -> Result<()> {
         let place = StatePlace::find(jni)?;
-        let class_file = match place.variant {
-            Variant::Fields => FIELDS_HOOKS,
-            Variant::Thread => THREAD_HOOKS,
-            Variant::Holder => HOLDER_HOOKS,
+        let is_8 = Release::of(jvmti).is_before_modules();
+        let (class_file, threads, started) = match place.variant {
+            _ if is_8 => (EIGHT_HOOKS, EIGHT_THREADS, EIGHT_STARTED),
+            Variant::Fields => (FIELDS_HOOKS, THREADS_CLASS_FILE, STARTED_CLASS_FILE),
+            Variant::Thread => (THREAD_HOOKS, THREADS_CLASS_FILE, STARTED_CLASS_FILE),
+            Variant::Holder => (HOLDER_HOOKS, THREADS_CLASS_FILE, STARTED_CLASS_FILE),
         };
         // Nothing takes the state from a thread that has one, for as long as the agent stays.
         let mut keeps_states = false;
         if place.variant == Variant::Thread {
-            jni.define_boot_class(THREADS_CLASS, THREADS_CLASS_FILE)?;
+            jni.define_boot_class(THREADS_CLASS, threads)?;
             keeps_states =
                 self.keep_states_of_attaching(jvmti, jni) && self.arrival == Arrival::Early;
         }
         let class_file = with_values(class_file, self.automaton.lock().shared(), keeps_states);
         let class_file = class_file.ok_or(JvmtiError::INTERNAL)?;
         let hooks = jni.define_boot_class(HOOK_CLASS, &class_file)?;
-        jni.define_boot_class(STARTED_CLASS, STARTED_CLASS_FILE)?;
+        jni.define_boot_class(STARTED_CLASS, started)?;
         let _ = self.java.set(Java {
             place,
             hooks: jni.new_global(hooks.get())?,
@@ -249,7 +256,7 @@ mod tests {
 
     #[test]
     fn all_variants_have_each_constant_once() {
-        for class_file in [FIELDS_HOOKS, THREAD_HOOKS, HOLDER_HOOKS] {
+        for class_file in [FIELDS_HOOKS, THREAD_HOOKS, HOLDER_HOOKS, EIGHT_HOOKS] {
             for constant in [FOLLOWERS, RESTS, KEEPS] {
                 let constant = constant.to_be_bytes();
                 let found = class_file.windows(8).filter(|bytes| *bytes == constant);

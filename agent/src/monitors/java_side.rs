@@ -1,18 +1,68 @@
 //! The state of the hooks in `java.util.concurrent.locks`.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use hprof_instrument::MethodNumber;
+use hprof_instrument::{Member, MethodNumber, call_for_calls};
 
-use crate::vm::{Class, GlobalRef, Jni, JvmtiError, LocalRef, Result};
+use crate::vm::{Class, GlobalRef, Jni, JvmtiError, LocalRef, Release, Result};
 
 /// `HprofLocks.BLOCKER`: the note of what a thread parks for was changed.
 pub(super) const BLOCKER: MethodNumber = MethodNumber(0);
 /// `HprofLocks.ACQUIRE`: a thread has what it wanted, or gave up.
 pub(super) const ACQUIRE: MethodNumber = MethodNumber(1);
 
-const HOOK_CLASS_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofLocks.class");
+/// The class files of the hooks, by the JDK that they are for.
+pub(super) struct HookFiles {
+    class: &'static [u8],
+    /// The class that is prepared while the hook class runs.
+    pub(super) started: &'static [u8],
+    /// The class that `StampedLock` calls in place of `Unsafe`, on JDK 8.
+    pub(super) stamped: Option<&'static [u8]>,
+}
+
+const HOOK_FILES: HookFiles = HookFiles {
+    class: include_bytes!("../../hooks/classes/HprofLocks.class"),
+    started: include_bytes!("../../hooks/classes/HprofLocks$Started.class"),
+    stamped: None,
+};
+const HOOK_FILES_OF_8: HookFiles = HookFiles {
+    class: include_bytes!("../../hooks/classes/HprofLocks.eight.class"),
+    started: include_bytes!("../../hooks/classes/HprofLocks$Started.eight.class"),
+    stamped: Some(include_bytes!(
+        "../../hooks/classes/HprofLocks$Stamped.eight.class"
+    )),
+};
+
+impl HookFiles {
+    /// Those for a release.
+    pub(super) fn of(release: Release) -> &'static Self {
+        match release.is_before_modules() {
+            true => &HOOK_FILES_OF_8,
+            false => &HOOK_FILES,
+        }
+    }
+}
+
+/// `StampedLock` of JDK 8 notes by itself in a thread what that parks for, by this method.
+const PUT_OBJECT: Member<'static> = Member {
+    class: b"sun/misc/Unsafe",
+    name: b"putObject",
+    descriptor: b"(Ljava/lang/Object;JLjava/lang/Object;)V",
+};
+const PUT_OBJECT_NOTED: &[u8] = b"(Lsun/misc/Unsafe;Ljava/lang/Object;JLjava/lang/Object;)V";
+const STAMPED_CLASS: &[u8] = b"java/lang/HprofLocks$Stamped";
+
+/// The class `StampedLock` of JDK 8 with a call of the hooks where it notes what a thread parks for. `None` if it does so
+/// nowhere.
+pub(super) fn noting(names: &HookNames, class_file: &[u8]) -> Option<Vec<u8>> {
+    let noted = Member {
+        class: &names.rename(STAMPED_CLASS),
+        name: PUT_OBJECT.name,
+        descriptor: PUT_OBJECT_NOTED,
+    };
+    call_for_calls(class_file, &PUT_OBJECT, &noted).ok()
+}
 
 /// Begins the names of all [`HOOK_NAMES`], as Java source has them.
 pub(super) const HOOK_CLASS_PREFIX: &str = "java.lang.HprofLock";
@@ -65,6 +115,11 @@ impl HookNames {
         bytes
     }
 
+    /// The name of the class that `StampedLock` of JDK 8 calls.
+    pub(super) fn stamped(&self) -> CString {
+        CString::new(self.rename(STAMPED_CLASS)).unwrap_or_default()
+    }
+
     /// Whether this is the signature of the class that is prepared.
     pub(super) fn is_started(&self, signature: &str) -> bool {
         let name = signature
@@ -74,12 +129,15 @@ impl HookNames {
     }
 }
 
+/// The class that has a way of its own to note what a thread parks for, on JDK 8.
+pub(super) const STAMPED_LOCK: &CStr = c"java/util/concurrent/locks/StampedLock";
+
 /// The classes that get hooks.
 pub(super) const HOOKED: [&CStr; 4] = [
     c"java/util/concurrent/locks/LockSupport",
     c"java/util/concurrent/locks/AbstractQueuedSynchronizer",
     c"java/util/concurrent/locks/AbstractQueuedLongSynchronizer",
-    c"java/util/concurrent/locks/StampedLock",
+    STAMPED_LOCK,
 ];
 
 /// The handles of the Java side.
@@ -97,10 +155,13 @@ impl JavaSide {
 }
 
 /// Defines the hook class under the first name that no other copy of the agent has taken.
-pub(super) fn define_free(jni: &Jni) -> Result<(&'static HookNames, LocalRef<'_, Class>)> {
+pub(super) fn define_free<'a>(
+    jni: &'a Jni,
+    files: &HookFiles,
+) -> Result<(&'static HookNames, LocalRef<'a, Class>)> {
     let mut refused = JvmtiError::INTERNAL;
     for names in &HOOK_NAMES {
-        match jni.define_boot_class(names.class, &names.rename(HOOK_CLASS_FILE)) {
+        match jni.define_boot_class(names.class, &names.rename(files.class)) {
             Ok(hooks) => return Ok((names, hooks)),
             Err(error) => refused = error.into(),
         }
@@ -112,7 +173,7 @@ pub(super) fn define_free(jni: &Jni) -> Result<(&'static HookNames, LocalRef<'_,
     Err(refused)
 }
 
-/// The number of a method that gets hooks. Their names have been these from JDK 11
+/// The number of a method that gets hooks. Their names have been these from JDK 8
 /// to 25.
 pub(super) fn number(class: &str, name: &str, descriptor: &str) -> Option<MethodNumber> {
     let class = class.strip_prefix("java/util/concurrent/locks/")?;

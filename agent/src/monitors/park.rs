@@ -16,13 +16,13 @@ use hprof_native_headers as raw;
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 
 use super::Monitors;
-use super::java_side::{HOOKED, HookNames, JavaSide, define_free, number};
+use super::java_side::{
+    HOOKED, HookFiles, HookNames, JavaSide, STAMPED_LOCK, define_free, noting, number,
+};
 use super::rows::Source;
 use super::slots::Wait;
 use super::waiting::FreeSlot;
 use crate::vm::{Class, Jni, JvmtiError, LocalRef, NativeMethod, Ref, Result};
-
-const STARTED_CLASS_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofLocks$Started.class");
 
 /// Whether the hook class is there and has its natives, as it has after the first run of a process.
 static HAS_NATIVES: AtomicBool = AtomicBool::new(false);
@@ -72,9 +72,13 @@ impl Monitors {
     }
 
     fn define_hooks(&self, jni: &Jni) -> Result<()> {
-        let (names, hooks) = define_free(jni)?;
+        let files = HookFiles::of(self.release);
+        let (names, hooks) = define_free(jni, files)?;
         let _ = NAMES.set(names);
-        jni.define_boot_class(names.started, &names.rename(STARTED_CLASS_FILE))?;
+        jni.define_boot_class(names.started, &names.rename(files.started))?;
+        if let Some(stamped) = files.stamped {
+            jni.define_boot_class(&names.stamped(), &names.rename(stamped))?;
+        }
         let _ = self.java.set(JavaSide {
             hooks: Some(jni.new_global(hooks.get())?),
             hooked: AtomicU32::new(0),
@@ -186,7 +190,8 @@ impl Monitors {
             Some(_) => Rewriter::new(),
             None => Rewriter::new().accepting_names(),
         };
-        let hooks = hooks(NAMES.get()?.class);
+        let names = *NAMES.get()?;
+        let hooks = hooks(names.class);
         let done = rewriter.rewrite(class, &hooks, &mut |method: &MethodInfo<'_>| {
             let number = number(
                 &method.class.to_string(),
@@ -197,8 +202,14 @@ impl Monitors {
             Some(MethodHook { number, shape })
         });
         let done = done.ok()?;
+        let notes_itself =
+            HookFiles::of(self.release).stamped.is_some() && name == STAMPED_LOCK.to_bytes();
+        let bytes = match notes_itself {
+            true => noting(names, done.bytes)?,
+            false => done.bytes.to_vec(),
+        };
         java.hooked.fetch_add(1, Ordering::Relaxed);
-        Some(done.bytes.to_vec())
+        Some(bytes)
     }
 }
 

@@ -56,7 +56,7 @@ pub unsafe fn load(
     // SAFETY: by the caller's promise.
     let jvmti = unsafe { Jvmti::from_vm(vm) }.map_err(|code| {
         set_up_error(&format!(
-            "this VM has no JVMTI of version 11 or later (GetEnv: {code})"
+            "this VM is older than JDK 8, or has no JVMTI (GetEnv: {code}): the agent needs JDK 8 or later"
         ))
     })?;
     // SAFETY: by the caller's promise.
@@ -143,7 +143,7 @@ pub(super) unsafe fn load_late(
         jvmti = unsafe { Jvmti::from_vm(vm) };
     }
     let jvmti = jvmti
-        .map_err(|code| format!("this VM has no JVMTI of version 11 or later (GetEnv: {code})"))?;
+        .map_err(|code| format!("this VM is older than JDK 8, or has no JVMTI (GetEnv: {code}): the agent needs JDK 8 or later"))?;
     // SAFETY: by the caller's promise.
     unsafe { keep_environment(vm) };
     let vm_waits = VmWaits::default();

@@ -203,13 +203,15 @@ fn perf_file(pid: Pid, status: &Status) -> Option<File> {
     })
 }
 
-/// `JAVA_VERSION` in the file `release` of the JDK that holds a `lib/server/libjvm.so`.
+/// `JAVA_VERSION` in the file `release` of the JDK that holds a `lib/server/libjvm.so`, or in JDK 8 a
+/// `jre/lib/amd64/server/libjvm.so`.
 fn release_of(pid: Pid, library: &Path) -> Option<String> {
-    let path = library.ancestors().nth(3)?.join("release");
-    let file = Root::of(pid)
-        .ok()?
-        .file(&pid.inner_path(&path), None)
-        .ok()?;
+    let root = Root::of(pid).ok()?;
+    let homes = library.ancestors().skip(3).take(3);
+    let file = homes.map(|home| home.join("release")).find_map(|path| {
+        let path = pid.inner_path(&path);
+        root.file(&path, None).ok()
+    })?;
     let mut text = String::new();
     file.take(MAX_RELEASE).read_to_string(&mut text).ok()?;
     let version = text

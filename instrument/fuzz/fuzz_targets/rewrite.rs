@@ -5,7 +5,7 @@
 
 use hprof_instrument::{
     ClassSkip, Hooks, Member, MethodHook, MethodInfo, MethodNumber, NewField, Rewriter, Shape,
-    add_fields, call_for_writes,
+    add_fields, call_for_calls, call_for_writes,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -40,4 +40,5 @@ fuzz_target!(|class: &[u8]| {
     let _ = add_fields(class, &[added]);
     let setter = Member { class: b"S", name: b"set", descriptor: b"(LA;J)V" };
     let _ = call_for_writes(class, &field, &setter);
+    let _ = call_for_calls(class, &field, &setter);
 });

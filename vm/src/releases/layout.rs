@@ -36,19 +36,19 @@ named! {
     /// A field of a VM type, under the names that it has in the supported releases.
     Field: &'static [FieldName];
     /// The first of all flags.
-    Flags = &[(c"JVMFlag", c"flags")];
+    Flags = &[(c"JVMFlag", c"flags"), (c"Flag", c"flags")];
     /// How many flags there are, an end mark included.
-    FlagCount = &[(c"JVMFlag", c"numFlags")];
+    FlagCount = &[(c"JVMFlag", c"numFlags"), (c"Flag", c"numFlags")];
     /// The VM's arguments, those of environment variables included.
     VmArguments = &[(c"Arguments", c"_jvm_args_array")];
     /// How many arguments there are.
     VmArgumentCount = &[(c"Arguments", c"_num_jvm_args")];
     /// A flag's name.
-    FlagName = &[(c"JVMFlag", c"_name")];
+    FlagName = &[(c"JVMFlag", c"_name"), (c"Flag", c"_name")];
     /// Where a flag's value is.
-    FlagAddress = &[(c"JVMFlag", c"_addr")];
+    FlagAddress = &[(c"JVMFlag", c"_addr"), (c"Flag", c"_addr")];
     /// A flag's origin, in the bits of `FLAG_ORIGIN`.
-    FlagBits = &[(c"JVMFlag", c"_flags")];
+    FlagBits = &[(c"JVMFlag", c"_flags"), (c"Flag", c"_flags")];
     /// The part of a thread that the operating system knows.
     OsThread = &[(c"Thread", c"_osthread"), (c"JavaThread", c"_osthread")];
     /// The kernel's id of a thread.
@@ -85,6 +85,8 @@ named! {
     CodeCacheHigh = &[(c"CodeCache", c"_high_bound")];
     /// The heaps that the code cache is made of.
     CodeHeaps = &[(c"CodeCache", c"_heaps")];
+    /// The only heap of the code cache, in JDK 8.
+    OnlyCodeHeap = &[(c"CodeCache", c"_heap")];
     /// The memory of a heap of code.
     HeapMemory = &[(c"CodeHeap", c"_memory")];
     /// The map of the segments of a heap of code.
@@ -117,7 +119,7 @@ named! {
     BlobSize = &[(c"CodeBlob", c"_size")];
     /// Where a blob's code begins, an address; to JDK 22.
     BlobCodeBegin = &[(c"CodeBlob", c"_code_begin")];
-    /// Where a blob's code begins, from its start; since JDK 23.
+    /// Where a blob's code begins, from its start; in JDK 8, and since JDK 23.
     BlobCodeOffset = &[(c"CodeBlob", c"_code_offset")];
     /// Where a blob's frame is complete, from the start of its code.
     BlobFrameComplete = &[(c"CodeBlob", c"_frame_complete_offset")];
@@ -148,10 +150,15 @@ named! {
     Dependencies = &[(c"nmethod", c"_dependencies_offset")];
     /// The scopes of compiled code, an address; to JDK 22.
     ScopesDataBegin = &[(c"CompiledMethod", c"_scopes_data_begin")];
-    /// The scopes of compiled code, from the immutable data; since JDK 23. They follow the records.
+    /// The scopes of compiled code: in JDK 8 from the start of the blob; since JDK 23 from the immutable data, where
+    /// they follow the records.
     ScopesDataOffset = &[(c"nmethod", c"_scopes_data_offset")];
     /// The immutable data of compiled code, outside the code cache; since JDK 23.
     ImmutableData = &[(c"nmethod", c"_immutable_data")];
+    /// Where frames that are due for deoptimization return to, from the start of the blob; in JDK 8.
+    DeoptimizeOffset = &[(c"nmethod", c"_deoptimize_offset")];
+    /// The same after calls of method handles.
+    DeoptimizeMhOffset = &[(c"nmethod", c"_deoptimize_mh_offset")];
     /// The methods and classes of compiled code, from the start of the blob; to JDK 22.
     MetadataOffset = &[(c"nmethod", c"_metadata_offset")];
     /// The program counter of a record.
@@ -201,16 +208,16 @@ named! {
 }
 
 named! {
-    /// A type whose size the VM tells.
-    Type: &'static CStr;
+    /// A type whose size the VM tells, under the names that it has in the supported releases.
+    Type: &'static [&'static CStr];
     /// A flag.
-    Flag = c"JVMFlag";
+    Flag = &[c"JVMFlag", c"Flag"];
     /// The head of a block of code.
-    HeapBlock = c"HeapBlock";
+    HeapBlock = &[c"HeapBlock"];
     /// A record of a program counter in compiled code.
-    PcDesc = c"PcDesc";
+    PcDesc = &[c"PcDesc"];
     /// The unchanging part of a method.
-    ConstMethod = c"ConstMethod";
+    ConstMethod = &[c"ConstMethod"];
 }
 
 named! {
@@ -293,6 +300,8 @@ pub(crate) mod interpreted {
     pub(crate) const METHOD: isize = -3;
     pub(crate) const LOCALS: isize = -7;
     pub(crate) const BYTECODE: isize = -8;
+    /// In JDK 8 the frame has no word for the class's mirror, so locals and bytecode are that much nearer.
+    pub(crate) const MIRROR_WORDS: isize = 1;
 }
 
 /// The lowest bits of a field id of an instance; the others are the offset (`jfieldIDWorkaround.hpp`).
@@ -342,7 +351,10 @@ mod tests {
                 look_for(format!("{}::{}", plain(of), plain(name)));
             }
         }
-        Type::ALL.iter().for_each(|it| look_for(plain(it.name())));
+        Type::ALL
+            .iter()
+            .flat_map(|it| it.name())
+            .for_each(|name| look_for(plain(name)));
         Constant::ALL
             .iter()
             .for_each(|it| look_for(plain(it.name())));

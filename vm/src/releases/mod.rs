@@ -23,6 +23,23 @@ impl Release {
         Self(jvmti.version().unwrap_or(0))
     }
 
+    /// Whether the VM has an event for each allocated object, and its function table that of the distance between them:
+    /// since JDK 11 (JEP 331). The table of JDK 8 ends before. A VM that does not report its release is asked.
+    pub fn has_allocation_events(self) -> bool {
+        self.0 == 0 || self.0 >= 11
+    }
+
+    /// Whether a frame of the interpreter has a word for the mirror of its method's class: since JDK 9.
+    pub(crate) fn interpreted_frames_have_mirrors(self) -> bool {
+        self.0 >= 9
+    }
+
+    /// Whether the classes of the JDK are those of JDK 8: no modules, `sun.misc.Unsafe` in place of the one in
+    /// `jdk.internal.misc`, which hooks need.
+    pub fn is_before_modules(self) -> bool {
+        self.0 == 8
+    }
+
     /// Whether new threads start with the default sampling interval, and an array that does not fit
     /// into its thread's allocation buffer silences the thread until that buffer is full. Seen on 11,
     /// not on 17; between them priming does no harm.
@@ -62,7 +79,9 @@ impl Release {
 
 /// Versions of the management table (`JMM_VERSION` in `jmm.h`), with the place of `DumpHeap0` in each.
 /// A VM gives out the table of its own version only.
-pub(crate) const MANAGEMENT_TABLES: [(jint, usize); 3] = [
+pub(crate) const MANAGEMENT_TABLES: [(jint, usize); 4] = [
+    // JDK 8
+    (0x2001_0203, 30),
     // JDK 10 to 13
     (0x2002_0000, 28),
     // JDK 14 to 20
@@ -77,6 +96,9 @@ mod tests {
 
     #[test]
     fn facts_change_with_their_release() {
+        assert!(Release(8).is_before_modules() && !Release(8).has_allocation_events());
+        assert!(Release(11).has_allocation_events() && !Release(11).is_before_modules());
+        assert!(Release(11).interpreted_frames_have_mirrors());
         assert!(Release(11).needs_priming() && !Release(17).needs_priming());
         assert!(!Release(11).owned_monitors_are_cheap() && Release(17).owned_monitors_are_cheap());
         assert!(!Release(17).has_virtual_threads() && Release(21).has_virtual_threads());
@@ -90,5 +112,6 @@ mod tests {
         let unknown = Release(0);
         assert!(unknown.needs_priming() && unknown.may_be_filler("int[]"));
         assert!(!unknown.owned_monitors_are_cheap() && !unknown.has_virtual_threads());
+        assert!(unknown.has_allocation_events() && !unknown.is_before_modules());
     }
 }

@@ -12,10 +12,23 @@ pub(super) struct CodeCache {
 
 impl CodeCache {
     pub(super) fn of(structs: VmStructs) -> Self {
-        Self {
-            low: structs.address(Field::CodeCacheLow),
-            high: structs.address(Field::CodeCacheHigh),
-        }
+        let (low, high) = match structs.address(Field::OnlyCodeHeap) {
+            Some(only) => {
+                // SAFETY: the static field holds the address of the only heap, which is never freed.
+                let heap = unsafe { *(only as *const usize) };
+                let memory = structs
+                    .offset(Field::HeapMemory)
+                    .filter(|_| heap != 0)
+                    .map(|at| heap + at);
+                let of_memory = |field| Some(memory? + structs.offset(field)?);
+                (of_memory(Field::SpaceLow), of_memory(Field::SpaceHigh))
+            }
+            None => (
+                structs.address(Field::CodeCacheLow),
+                structs.address(Field::CodeCacheHigh),
+            ),
+        };
+        Self { low, high }
     }
 
     /// Whether `address` lies in the cache. Safe in a signal handler.
@@ -23,8 +36,8 @@ impl CodeCache {
         let (Some(low), Some(high)) = (self.low, self.high) else {
             return false;
         };
-        // SAFETY: both are addresses of static words of the VM (vmStructs.cpp),
-        // mapped as long as it runs.
+        // SAFETY: both are addresses of words of the VM (vmStructs.cpp), static or of a heap of code, mapped as long
+        // as it runs.
         let (low, high) = unsafe { (*(low as *const usize), *(high as *const usize)) };
         low <= address && address < high
     }

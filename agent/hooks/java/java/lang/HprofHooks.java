@@ -56,7 +56,11 @@ public final class HprofHooks {
 
     /** Where the holder, or the thread, has the address of the state. */
     private static final long STATE =
-            FIELDS ? 0 : MEMORY.objectFieldOffset(withSize(), "stackSize");
+            FIELDS
+                    ? 0
+                    : HOLDER
+                            ? MEMORY.objectFieldOffset(Thread.FieldHolder.class, "stackSize")
+                            : HprofThreads.STACK_SIZE;
 
     /** Memory begins behind this: it is above what a thread has that is no address. */
     private static final long NO_STATE = 0xffff;
@@ -73,10 +77,6 @@ public final class HprofHooks {
     private static final boolean KEEPS_STATE = !HOLDER && Long.bitCount(KEEPS) == 1;
 
     private HprofHooks() {}
-
-    private static Class<?> withSize() {
-        return HOLDER ? Thread.FieldHolder.class : Thread.class;
-    }
 
     /**
      * Called first in a method: counts the call, and returns the caller's node. It is copied into

@@ -14,7 +14,7 @@ import java.util.concurrent.locks.StampedLock;
  */
 public final class HprofLocks {
     /** The number of methods that note what the current thread parks for, or that it does not. */
-    private static final long BLOCKER = 0;
+    static final long BLOCKER = 0;
 
     private HprofLocks() {}
 

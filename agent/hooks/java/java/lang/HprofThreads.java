@@ -1,5 +1,7 @@
 package java.lang;
 
+import static java.lang.HprofVariant.EIGHT;
+
 import jdk.internal.misc.Unsafe;
 
 /**
@@ -11,9 +13,22 @@ import jdk.internal.misc.Unsafe;
  */
 public final class HprofThreads {
     private static final Unsafe MEMORY = Unsafe.getUnsafe();
-    private static final long STACK_SIZE = MEMORY.objectFieldOffset(Thread.class, "stackSize");
+
+    /** Where a thread has the size of its stack. */
+    static final long STACK_SIZE = stackSize();
 
     private HprofThreads() {}
+
+    private static long stackSize() {
+        if (!EIGHT) {
+            return MEMORY.objectFieldOffset(Thread.class, "stackSize");
+        }
+        try {
+            return MEMORY.objectFieldOffset(Thread.class.getDeclaredField("stackSize"));
+        } catch (NoSuchFieldException e) {
+            throw new NoSuchFieldError("stackSize");
+        }
+    }
 
     /**
      * Called by the constructor of Thread, as the agent rewrites it, where it sets the field. For the

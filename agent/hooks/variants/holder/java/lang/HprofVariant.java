@@ -8,5 +8,8 @@ final class HprofVariant {
     /** Whether Thread has what the VM reads of it in another object, as since JDK 19. */
     static final boolean HOLDER = true;
 
+    /** Whether the JDK is JDK 8, whose Unsafe knows fields by reflection only. */
+    static final boolean EIGHT = false;
+
     private HprofVariant() {}
 }
