@@ -32,6 +32,42 @@ pub fn classes() -> &'static Path {
     })
 }
 
+/// The folder with the programs for a JDK: for JDK 8 those that need nothing newer, compiled for it.
+///
+/// # Panics
+///
+/// When the programs do not compile.
+pub fn classes_for(jdk: &Jdk) -> &'static Path {
+    static CLASSES_OF_8: OnceLock<PathBuf> = OnceLock::new();
+    if jdk.feature() > 8 {
+        return classes();
+    }
+    CLASSES_OF_8.get_or_init(|| {
+        let sources = sources_in(&java_sources()).into_iter().filter(|source| {
+            let name = source.file_stem().and_then(|name| name.to_str());
+            !name.is_some_and(|name| NEWER_THAN_8.contains(&name))
+        });
+        let flags = ["--release", "8", "-g", "-Xlint:all,-options", "-Werror"];
+        compiled(&flags, sources.collect())
+    })
+}
+
+/// The programs that use something newer than JDK 8.
+const NEWER_THAN_8: [&str; 12] = [
+    "ClassChurn",
+    "CompileLoop",
+    "DefineClass",
+    "KnownCollections",
+    "LeakLoader",
+    "NativeCallers",
+    "OneStackManyClasses",
+    "RedefinedWhileAllocating",
+    "ReusedClasses",
+    "Speaks",
+    "ThreadNames",
+    "Together",
+];
+
 /// The Java agent that gives programs the means to redefine classes.
 pub fn redefiner() -> PathBuf {
     classes().join(REDEFINER)
@@ -59,8 +95,12 @@ const SLOW_TRANSFORMER: &str = "slow-transformer.jar";
 ///
 /// When the programs do not compile.
 pub fn classes_compiled_with(flags: &[&str]) -> PathBuf {
+    compiled(flags, sources_in(&java_sources()))
+}
+
+/// The folder with these programs, compiled with these flags.
+fn compiled(flags: &[&str], sources: Vec<PathBuf>) -> PathBuf {
     let jdk = Jdk::compiler();
-    let sources = sources_in(&java_sources());
     let mut hasher = DefaultHasher::new();
     (jdk.version(), flags).hash(&mut hasher);
     for source in &sources {

@@ -75,12 +75,14 @@ impl Jdk {
     ///
     /// When there is none.
     pub fn feature_release(feature: u32) -> &'static Jdk {
-        Jdk::all()
-            .iter()
-            .find(|jdk| jdk.feature == feature)
-            .unwrap_or_else(|| {
-                panic!("no JDK {feature} found; `scripts/setup jdks` fetches what the tests need")
-            })
+        Jdk::find(feature).unwrap_or_else(|| {
+            panic!("no JDK {feature} found; `scripts/setup jdks` fetches what the tests need")
+        })
+    }
+
+    /// The JDK of the given feature release, if there is one.
+    pub fn find(feature: u32) -> Option<&'static Jdk> {
+        Jdk::all().iter().find(|jdk| jdk.feature == feature)
     }
 
     /// The JDK whose compiler makes the classes: 17, or the oldest one that has a compiler.

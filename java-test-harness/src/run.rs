@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::outcome::files_in;
 use crate::process::Process;
-use crate::{Jdk, Outcome, Signal, agent_library, classes};
+use crate::{Jdk, Outcome, Signal, agent_library, classes_for};
 
 /// Variables through which a user's environment would change the JVM under test.
 const FOREIGN_VARIABLES: [&str; 4] = [
@@ -47,15 +47,16 @@ impl Run {
     /// When no temporary folder can be made.
     pub fn new(jdk: &'static Jdk) -> Run {
         let folder = tempfile::Builder::new().prefix("hprof-rs-test.").tempdir();
-        let fixed = [
-            "-Xmx512m",
-            "-XX:ErrorFile=hs_err.log",
-            "-XX:-CreateCoredumpOnCrash",
-        ];
+        // The last one has another name in JDK 8.
+        let no_core = match jdk.feature() {
+            ..=8 => "-XX:-CreateMinidumpOnCrash",
+            _ => "-XX:-CreateCoredumpOnCrash",
+        };
+        let fixed = ["-Xmx512m", "-XX:ErrorFile=hs_err.log", no_core];
         Run {
             jdk,
             java_home: jdk.home().to_owned(),
-            class_path: classes().to_owned(),
+            class_path: classes_for(jdk).to_owned(),
             jvm_arguments: fixed.map(OsString::from).to_vec(),
             main: Vec::new(),
             variables: Vec::new(),

@@ -167,7 +167,8 @@ fn leave_out_sites(jvmti: &Jvmti, settings: &mut Settings) -> Result<(), Refusal
     modes.heap_sites = false;
     if !modes.heap_dump && !modes.cpu_samples && !modes.counts_calls() && !modes.monitor {
         return Err(set_up_error(&format!(
-            "heap=sites cannot count allocations: {REASON}; use heap=dump, or a newer JDK"
+            "heap=sites cannot count allocations: {REASON}; use heap=dump, a newer JDK, or that JDK's own agent \
+             (-agentlib:hprof=heap=sites)"
         )));
     }
     report::note(&format!(

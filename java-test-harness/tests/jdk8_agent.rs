@@ -1,0 +1,330 @@
+//! The agent on JDK 8, whose JVMTI, layout, class library and class files are older: each mode, with counts and times that
+//! the programs know.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use java_test_harness::{Jdk, Outcome, Run, Running, Signal, agent_library, control_socket};
+
+/// Runs a test on JDK 8, if that is installed.
+fn on_jdk_8(test: impl FnOnce(&'static Jdk)) {
+    match Jdk::find(8) {
+        Some(jdk) => test(jdk),
+        None => eprintln!("skipped: no JDK 8 found; `scripts/setup jdks` fetches it"),
+    }
+}
+
+fn run(jdk: &'static Jdk, options: &str, program: &[&str]) -> Outcome {
+    let run = Run::new(jdk).agent(options).class(program[0]);
+    run.args(program[1..].iter().copied())
+        .run()
+        .expect_status(0)
+}
+
+/// Three quarters of the samples are of `hot`, and nearly all have their stacks.
+fn check_spin(engine: &str, outcome: &Outcome) {
+    let profile = outcome.profile();
+    let [hot, warm] = ["Spin.hot", "Spin.warm"].map(|it| profile.samples_with(it) as f64);
+    let truth = outcome.printed("hot") / (outcome.printed("hot") + outcome.printed("warm"));
+    let share = hot / (hot + warm);
+    assert!(
+        (share - truth).abs() < 0.1,
+        "{engine}: {share}, in truth {truth}"
+    );
+    let all = profile.table().total as f64;
+    assert!(
+        hot + warm > 0.9 * all,
+        "{engine}: {hot} + {warm} of {all} samples"
+    );
+}
+
+#[test]
+fn samples_have_their_stacks_with_each_engine() {
+    on_jdk_8(|jdk| {
+        for engine in ["walker", "signal", "safepoint"] {
+            let options = format!("cpu=samples,interval=2,engine={engine}");
+            let outcome = run(jdk, &options, &["Spin", "1.5"]);
+            check_spin(engine, &outcome);
+            let profile = outcome.profile();
+            assert_eq!(profile.counter("internal_errors"), 0);
+            if engine == "walker" {
+                assert!(!outcome.stderr.contains("differs"), "{}", outcome.stderr);
+                assert!(profile.counter("walks_checked") > 16);
+            }
+        }
+    });
+}
+
+/// A debug build compares every stack at which a class is prepared, in all frames and bytecodes.
+#[test]
+fn walks_equal_the_vms_in_code_of_each_kind() {
+    on_jdk_8(|jdk| {
+        for (mode, program) in [
+            (&["-Xmixed"][..], &["CallCounts"][..]),
+            (&["-Xint"], &["CallCounts"]),
+            (&["-Xcomp", "-XX:TieredStopAtLevel=1"], &["Hello"]),
+            (&["-Xcomp", "-XX:-TieredCompilation"], &["Hello"]),
+            (&["-XX:-UseCompressedOops"], &["CallCounts"]),
+        ] {
+            let run = Run::new(jdk).jvm_args(mode.iter().copied());
+            let run = run.agent("cpu=samples,interval=1,depth=200,engine=walker");
+            let run = run.class(program[0]);
+            let outcome = run.run().expect_status(0);
+            assert!(!outcome.stderr.contains("differs"), "{}", outcome.stderr);
+            let checked = outcome.profile().counter("walks_checked");
+            assert!(checked > 30, "{mode:?}: {checked}");
+        }
+    });
+}
+
+/// The calls of `CallCounts`.
+const CALLS: &[(&str, u64)] = &[
+    ("CallCounts.main", 1),
+    ("CallCounts.fib", 1973),
+    ("CallCounts.thrower", 1000),
+    ("CallCounts.caught", 180),
+    ("CallCounts.finished", 100),
+    ("CallCounts.overflowed", 20),
+    ("CallCounts$Derived.<init>", 50),
+    ("CallCounts$Refusing.<init>", 50),
+    ("CallCounts.reflected", 3000),
+    ("CallCounts.fromLambda", 300),
+    ("CallCounts.inThread", 50),
+    ("CallCounts.leaf", 50_000),
+    ("CallCounts.inSizedThread", 20),
+    ("CallCounts.dying", 100),
+];
+
+#[test]
+fn calls_are_counted_exactly() {
+    on_jdk_8(|jdk| {
+        for options in ["cpu=times,cutoff=0", "cpu=times,clock=exact,cutoff=0"] {
+            let run = Run::new(jdk).jvm_args(["-Xverify:all", "-Xcheck:jni"]);
+            let outcome = run.agent(options).class("CallCounts").run();
+            let outcome = outcome.expect_status(0);
+            assert!(!outcome.stdout.contains("WARNING in native method"));
+            let profile = outcome.profile();
+            for &(method, calls) in CALLS {
+                assert_eq!(profile.calls(method), calls, "{options}: {method}");
+            }
+            for counter in ["internal_errors", "paths_cut", "threads_not_counted"] {
+                assert_eq!(profile.counter(counter), 0, "{options}: {counter}");
+            }
+            // Classes that were loaded before the VM was up.
+            assert!(profile.calls("java.util.HashMap.put") > 0);
+        }
+    });
+}
+
+#[test]
+fn calls_and_callers_are_counted_by_the_old_mode() {
+    on_jdk_8(|jdk| {
+        let outcome = run(jdk, "cpu=old", &["CallCounts"]);
+        let text = String::from_utf8(outcome.bytes("java.hprof.txt")).unwrap();
+        assert!(text.starts_with("count callee caller time\n"));
+        for &(method, calls) in CALLS {
+            let rows = text.lines().filter_map(|line| {
+                let (count, rest) = line.split_once(' ')?;
+                let callee = rest.split('(').next()?;
+                (callee == method).then(|| count.parse::<u64>().unwrap())
+            });
+            assert_eq!(rows.sum::<u64>(), calls, "{method}");
+        }
+    });
+}
+
+/// The lock class of each method of the program Contention.
+const KINDS: [(&str, &str); 14] = [
+    ("monitor", "java.lang.Object"),
+    ("reentrant", "java.util.concurrent.locks.ReentrantLock"),
+    ("interruptibly", "java.util.concurrent.locks.ReentrantLock"),
+    ("timed", "java.util.concurrent.locks.ReentrantLock"),
+    ("fair", "java.util.concurrent.locks.ReentrantLock"),
+    ("read", "java.util.concurrent.locks.ReentrantReadWriteLock"),
+    ("write", "java.util.concurrent.locks.ReentrantReadWriteLock"),
+    ("stampedRead", "java.util.concurrent.locks.StampedLock"),
+    ("stampedWrite", "java.util.concurrent.locks.StampedLock"),
+    ("semaphore", "java.util.concurrent.Semaphore"),
+    ("mutex", "Contention$Mutex"),
+    ("fairSemaphore", "java.util.concurrent.Semaphore"),
+    ("longMutex", "Contention$LongMutex"),
+    ("permits", "Contention$Pool"),
+];
+
+/// `StampedLock` of JDK 8 does not call `LockSupport` to note what a thread parks for.
+#[test]
+fn contention_for_locks_of_all_kinds_is_counted() {
+    on_jdk_8(|jdk| {
+        let outcome = run(jdk, "monitor=y", &["Contention", "12"]);
+        assert_eq!(
+            outcome.stderr,
+            "Dumping contended monitor usage ... done.\n"
+        );
+        let profile = outcome.profile();
+        for (kind, class) in KINDS {
+            let line = outcome
+                .stdout
+                .lines()
+                .find_map(|line| line.strip_prefix(&format!("{kind} ")))
+                .unwrap();
+            let printed: Vec<f64> = line.split(' ').map(|it| it.parse().unwrap()).collect();
+            let [count, least, most] = printed[..] else {
+                panic!("{line}");
+            };
+            let (counted, millis) = profile.contended(|row, trace| {
+                let is_here = trace.has(&format!("Contention.{kind}"));
+                assert!(!is_here || row.method == class, "{row:?}");
+                is_here
+            });
+            assert_eq!(counted as f64, count, "{kind}");
+            assert!(
+                0.99 * least / 1e6 - 2.0 <= millis && millis <= most / 1e6 + 2.0,
+                "{kind}: {millis} ms, in truth {least} to {most} ns"
+            );
+        }
+        assert_eq!(profile.counter("stacks_cut"), 0);
+    });
+}
+
+#[test]
+fn threads_on_the_wall_clock_have_their_states() {
+    on_jdk_8(|jdk| {
+        let options = "cpu=wall,thread=y,depth=64";
+        let profile = run(jdk, options, &["States", "1.5"]).profile();
+        for (thread, state, method) in [
+            ("sleeper", ".[sleeping]", "java.lang.Thread.sleep"),
+            ("waiter", ".[waiting]", "java.lang.Object.wait"),
+            (
+                "parker",
+                ".[waiting]",
+                "java.util.concurrent.locks.LockSupport.park",
+            ),
+            ("holder", ".[sleeping]", "States.hold"),
+            ("blocked", ".[blocked]", "States.block"),
+            ("reader", ".[native]", "States.read"),
+        ] {
+            let serial = profile.thread(thread).serial;
+            let samples = |frame: &str| {
+                profile.samples(|trace| {
+                    trace.thread == Some(serial) && (frame.is_empty() || trace.has(frame))
+                }) as f64
+            };
+            let all = samples("");
+            assert!(all > 100.0, "{thread}: {all} samples");
+            for frame in [state, method] {
+                let share = samples(frame) / all;
+                assert!(share > 0.95, "{frame} is in {share:.3} of {thread}");
+            }
+        }
+    });
+}
+
+/// The binary dump has what the VM's own has, and the text what the binary one has.
+#[test]
+fn dumps_have_every_object_in_both_formats() {
+    on_jdk_8(|jdk| {
+        let dumped = |options: &str| {
+            let run = Run::new(jdk).agent(options).class("Shapes");
+            run.file("end", "").run().expect_status(0)
+        };
+        let binary = dumped("heap=dump,format=b");
+        let profile = binary.binary_profile("java.hprof");
+        let heap = profile.heap();
+        assert_eq!(heap.instances("Shapes$Node").len(), 5001);
+        assert_eq!(heap.static_field("Shapes", "count"), 42);
+        let text = dumped("heap=dump").profile();
+        let of_text = text.heap().counts();
+        let of_binary = heap.counts();
+        for class in ["Shapes$Node", "Shapes$Kid", "Shapes"] {
+            let objects = of_binary.get(class).map(|(objects, _)| objects);
+            assert_eq!(of_text.get(class).map(|(objects, _)| objects), objects);
+        }
+    });
+}
+
+const NO_EVENT: &str = "no event for allocated objects";
+
+#[test]
+fn sites_are_refused_alone_and_left_out_beside_a_dump() {
+    on_jdk_8(|jdk| {
+        let alone = Run::new(jdk).agent("heap=sites").class("Hello").run();
+        let alone = alone.expect_status(1);
+        assert!(alone.stderr.contains(NO_EVENT), "{}", alone.stderr);
+        assert!(alone.stderr.contains("use heap=dump"), "{}", alone.stderr);
+        assert_eq!(alone.files(), [""; 0]);
+        for options in ["", "heap=all"] {
+            let run = Run::new(jdk).agent(options).class("Shapes");
+            let outcome = run.file("end", "").run().expect_status(0);
+            let lines = outcome.stderr.lines();
+            let said: Vec<&str> = lines.filter(|line| line.contains(NO_EVENT)).collect();
+            assert_eq!(said.len(), 1, "{}", outcome.stderr);
+            let profile = outcome.profile();
+            assert!(profile.heap().counts()["Shapes$Node"].0 == 5001);
+        }
+    });
+}
+
+/// Loads the agent by the protocol that the JDK's tools speak; JDK 8 has no diagnostic command for it.
+fn attach(running: &Running, options: &str) -> String {
+    let pid = running.pid();
+    let socket = format!("/tmp/.java_pid{pid}");
+    if !Path::new(&socket).exists() {
+        std::fs::write(running.path(&format!(".attach_pid{pid}")), "").unwrap();
+        running.signal(Signal::Quit);
+        let began = Instant::now();
+        while !Path::new(&socket).exists() {
+            assert!(began.elapsed() < Duration::from_secs(60), "no attach listener");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+    let mut stream = UnixStream::connect(&socket).expect("the attach listener");
+    let library = agent_library();
+    let request = ["1", "load", library.to_str().unwrap(), "true", options];
+    for word in request {
+        stream.write_all(word.as_bytes()).unwrap();
+        stream.write_all(&[0]).unwrap();
+    }
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+fn ask(running: &Running, request: &str) -> String {
+    let mut stream = UnixStream::connect(control_socket(running.pid())).expect("a socket");
+    writeln!(stream, "{request}").unwrap();
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).unwrap();
+    reply
+}
+
+#[test]
+fn a_running_jvm_is_sampled_counted_and_dumped() {
+    on_jdk_8(|jdk| {
+        let running = Run::new(jdk).class("DumpLoop").start();
+        running.wait_for_line("first");
+        for (options, file) in [
+            ("cpu=samples,interval=2,file=samples.txt", "samples.txt"),
+            ("cpu=times,file=times.txt", "times.txt"),
+            ("monitor=y,file=monitor.txt", "monitor.txt"),
+        ] {
+            let answer = attach(&running, options);
+            assert!(answer.starts_with("0\n"), "{options}: {answer}");
+            std::thread::sleep(Duration::from_millis(700));
+            let reply = ask(&running, "detach");
+            assert!(reply.starts_with("ok\n"), "{options}: {reply}");
+            let text = std::fs::read_to_string(running.path(file)).unwrap();
+            let is_seen = options.starts_with("monitor") || text.contains("DumpLoop.");
+            assert!(is_seen, "{options}: {text}");
+        }
+        let answer = attach(&running, "heap=dump,format=b,file=heap.hprof");
+        assert!(answer.starts_with("0\n"), "{answer}");
+        assert!(ask(&running, "detach").starts_with("ok\n"));
+        for name in ["go", "end"] {
+            std::fs::write(running.path(name), "").unwrap();
+        }
+        let outcome = running.finish().expect_status(0);
+        assert!(outcome.binary_profile("heap.hprof").heap().objects.len() > 1000);
+    });
+}
