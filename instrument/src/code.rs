@@ -1,5 +1,6 @@
 //! Rewriting one Code attribute.
 
+use crate::allocations;
 use crate::annotations::{Relocate, relocate_type_annotations};
 use crate::bytes::{Put, Reader, i32_at};
 use crate::constant_pool::{ConstantPool, PoolFull};
@@ -8,7 +9,7 @@ use crate::frames::{FrameContext, FrameRewriter};
 use crate::layout::{Island, Layout, Reach, Site, SiteKind};
 use crate::method::{Code, Method};
 use crate::opcode::{self, Switch};
-use crate::plan::{Hooks, MethodHook, Shape};
+use crate::plan::{AllocationHooks, Hooks, MethodHook, Shape};
 use crate::rewriter::NEWEST_MAJOR;
 use crate::snippets::{HookRefs, MethodSnippets};
 
@@ -24,6 +25,7 @@ pub(crate) struct ClassContext<'a> {
     pub(crate) name: &'a [u8],
     pub(crate) this_class: u16,
     pub(crate) hooks: &'a Hooks<'a>,
+    pub(crate) allocations: Option<&'a AllocationHooks<'a>>,
 }
 
 /// Rewrites Code attributes; its memory is kept from method to method.
@@ -57,13 +59,33 @@ impl CodeRewriter {
         let full = hook.shape == Shape::Full;
         let local = full.then_some(code.max_locals);
         let handlers = full && !code.exceptions.is_empty();
-        let made = MethodSnippets::make(class.hooks, hook, code.max_locals, handlers, refs, pool);
+        let made = match (hook.shape, class.allocations) {
+            (Shape::Allocations, Some(allocations)) => {
+                let of = class.hooks.class;
+                MethodSnippets::of_allocations(
+                    of,
+                    allocations,
+                    method.is_root(class.name),
+                    refs,
+                    pool,
+                )
+            }
+            (Shape::Allocations, None) => return Err(MethodSkip::Reserved),
+            _ => MethodSnippets::make(class.hooks, hook, code.max_locals, handlers, refs, pool),
+        };
         let snippets = made.map_err(|PoolFull| MethodSkip::ConstantPoolFull)?;
-        self.layout.compute(code, hook.shape, snippets.lengths())?;
+        let constants = &*pool;
+        let makes = |pc| match hook.shape {
+            Shape::Allocations => allocations::made(code.bytes, pc, constants),
+            _ => None,
+        };
+        self.layout
+            .compute(code, hook.shape, snippets.lengths(), makes)?;
         self.list_guards(code, full, pool);
 
         let too_large = MethodSkip::FrameTooLarge;
         let (more_stack, least_stack, more_locals) = match (full, handlers) {
+            (false, _) if hook.shape == Shape::Allocations => (1, 1, 0),
             (false, _) => (0, 1, 0),
             // At a return the stack may hold anything, at the start nothing, in a handler the
             // exception.
@@ -183,6 +205,9 @@ impl CodeRewriter {
             debug_assert_eq!(out.len() - base, site.new_pc as usize);
             next = pc + site.len as usize;
             self.write_site(site, code, out)?;
+            if let SiteKind::Allocation(made) = site.kind {
+                out.extend_from_slice(snippets.after(made).bytes());
+            }
         }
         for island in islands {
             self.write_island(island, code, &mut next, out)?;
@@ -213,7 +238,9 @@ impl CodeRewriter {
         let (pc, len) = (site.pc as usize, site.len as usize);
         let instruction = code.get(pc..pc + len).ok_or(Malformed::TRUNCATED)?;
         match site.kind {
-            SiteKind::Plain | SiteKind::Return => out.extend_from_slice(instruction),
+            SiteKind::Plain | SiteKind::Return | SiteKind::Allocation(_) => {
+                out.extend_from_slice(instruction)
+            }
             SiteKind::Branch {
                 target,
                 reach: Reach::Wide,

@@ -4,6 +4,7 @@
 //! switches, and the first instruction of each exception handler. Between them code is copied as
 //! it is. A table with one word for each old address gives the new one.
 
+use crate::allocations::Made;
 use crate::bytes::{i32_at, u16_at};
 use crate::error::{Malformed, MethodSkip};
 use crate::method::Code;
@@ -23,6 +24,8 @@ pub(crate) struct HookLengths {
     pub(crate) prologue: u32,
     pub(crate) exit: u32,
     pub(crate) repair: u32,
+    /// After an instruction that makes an object.
+    pub(crate) made: u32,
 }
 
 /// The kind of an instruction, where its layout depends on its place or its operands.
@@ -41,6 +44,8 @@ pub(crate) enum SiteKind {
         target: u32,
     },
     Switch,
+    /// It makes an object, for which something is called afterwards.
+    Allocation(Made),
 }
 
 /// How a branch with an offset of 16 bits gets to its target.
@@ -90,13 +95,16 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// Reads `code` and decides where everything goes.
+    ///
+    /// `made` tells of an instruction whether it makes an object, by its address.
     pub(crate) fn compute(
         &mut self,
         code: &Code<'_>,
         shape: Shape,
         lengths: HookLengths,
+        made: impl Fn(usize) -> Option<Made>,
     ) -> Result<(), MethodSkip> {
-        self.scan(code, shape)?;
+        self.scan(code, shape, made)?;
         loop {
             self.place(code.bytes, lengths);
             if self.new_len > u32::from(u16::MAX) {
@@ -110,7 +118,12 @@ impl Layout {
     }
 
     /// Lists the sites.
-    fn scan(&mut self, code: &Code<'_>, shape: Shape) -> Result<(), MethodSkip> {
+    fn scan(
+        &mut self,
+        code: &Code<'_>,
+        shape: Shape,
+        made: impl Fn(usize) -> Option<Made>,
+    ) -> Result<(), MethodSkip> {
         let full = shape == Shape::Full;
         self.sites.clear();
         self.islands.clear();
@@ -147,7 +160,7 @@ impl Layout {
                     }
                 }
                 opcode::TABLESWITCH | opcode::LOOKUPSWITCH => SiteKind::Switch,
-                _ => SiteKind::Plain,
+                _ => made(pc).map_or(SiteKind::Plain, SiteKind::Allocation),
             };
             if starts_handler || kind != SiteKind::Plain {
                 let (pc, len) = (pc as u32, len as u32);
@@ -206,6 +219,7 @@ impl Layout {
                     let padding = (site.new_pc & !3) + 4 - site.new_pc;
                     site.len - old_padding + padding
                 }
+                SiteKind::Allocation(_) => site.len + lengths.made,
                 _ => site.len,
             };
             addresses[pc + 1..end].fill(site.new_pc);

@@ -81,6 +81,7 @@
 //! only where it has to: no names, descriptors, signatures or annotations are decoded for classes
 //! that pass through. `noak`'s reader checks the results in the tests.
 
+mod allocations;
 mod annotations;
 mod bytes;
 mod code;
@@ -103,7 +104,7 @@ pub use error::{ClassSkip, Malformed, MethodSkip};
 pub use fields::{NewField, add_fields};
 pub use method::MethodInfo;
 pub use mutf8::Mutf8;
-pub use plan::{Hooks, MethodHook, MethodNumber, SelectMethod, Shape};
+pub use plan::{AllocationHooks, Hooks, MethodHook, MethodNumber, SelectMethod, Shape};
 pub use rewriter::{NEWEST_MAJOR, Rewriter, Rewritten, SkippedMethod, Tally};
 pub use source_file::source_file;
 pub use uses::{Call, Constants, Use};

@@ -1,5 +1,6 @@
 //! Methods: finding their code, and describing them to the caller.
 
+use crate::allocations;
 use crate::annotations;
 use crate::bytes::{Reader, u16_at};
 use crate::constant_pool::ConstantPool;
@@ -133,7 +134,12 @@ impl<'a> Method<'a> {
         self.code.map(|(content, at)| (Code::parse(content), at))
     }
 
-    /// Methods that never get hooks, whoever asks for it.
+    /// Whether it is the constructor of `Object`, by the name of its class.
+    pub(crate) fn is_root(&self, class: &[u8]) -> bool {
+        class == b"java/lang/Object" && self.name == b"<init>"
+    }
+
+    /// Methods that never get hooks, whoever asks for it, but those for allocations.
     pub(crate) fn reserved(&self, class: &[u8], code: &Code<'_>) -> Option<MethodSkip> {
         match (class, self.name, self.descriptor) {
             (b"java/lang/Object", b"<init>", _) | (b"java/lang/Thread", b"<clinit>", _) => {
@@ -215,6 +221,13 @@ impl<'a> MethodInfo<'a> {
             }
         }
         true
+    }
+
+    /// Whether [`Shape::Allocations`](crate::Shape::Allocations) has something to call here: the code makes arrays or
+    /// copies, or is the constructor of `Object`.
+    pub fn allocates(&self) -> bool {
+        let is_root = self.class.0 == b"java/lang/Object" && self.name.0 == b"<init>";
+        is_root || allocations::has_any(self.code, self.pool)
     }
 
     /// Whether the JIT compilers may replace the method by code of their own, which runs no

@@ -23,6 +23,21 @@ pub struct Hooks<'a> {
     pub count: &'a [u8],
 }
 
+/// The static methods that code calls with each object it has made, for [`Shape::Allocations`]. They take an `Object` and
+/// return nothing. The class is that of [`Hooks`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AllocationHooks<'a> {
+    /// Called in the constructor of `Object`, after instructions that make arrays, and after calls of `clone` of an array.
+    pub made: &'a [u8],
+    /// Called with an array that was made with the arrays in it.
+    pub nested: &'a [u8],
+    /// Called after `java.lang.reflect.Array` has made an array, or `Object.clone` an object.
+    pub reflected: &'a [u8],
+    /// Called after calls of `Arrays.copyOf` and `copyOfRange` for objects, which the compilers replace by code of their own or
+    /// which call the former, and after calls of `clone` that may be those of `Object` or call them.
+    pub copied: &'a [u8],
+}
+
 /// The code that is inserted into a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
@@ -30,6 +45,9 @@ pub enum Shape {
     Full,
     /// Only `count` at the start: for methods that call nothing, see [`MethodInfo::is_leaf`].
     CountOnly,
+    /// A call with each object that the method makes, and with each that the constructor of `Object` gets: for methods that
+    /// [`MethodInfo::allocates`]. The rewriter needs [`AllocationHooks`].
+    Allocations,
 }
 
 /// The answer for one method that gets hooks.

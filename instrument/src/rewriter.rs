@@ -6,7 +6,7 @@ use crate::constant_pool::{ConstantPool, PoolBuffers};
 use crate::error::{ClassSkip, Malformed, MethodSkip};
 use crate::method::{ACC_NATIVE, Method, MethodInfo};
 use crate::mutf8::Mutf8;
-use crate::plan::{Hooks, MethodNumber, SelectMethod, Shape};
+use crate::plan::{AllocationHooks, Hooks, MethodNumber, SelectMethod, Shape};
 use crate::snippets::HookRefs;
 
 /// The newest class-file version whose format was read for this crate, that of Java 28. Code of newer ones may have
@@ -61,6 +61,7 @@ pub struct Rewriter {
     out: Vec<u8>,
     tally: Tally,
     accepts_names: bool,
+    allocations: Option<AllocationHooks<'static>>,
 }
 
 impl Rewriter {
@@ -75,6 +76,13 @@ impl Rewriter {
     #[must_use]
     pub fn accepting_names(mut self) -> Self {
         self.accepts_names = true;
+        self
+    }
+
+    /// Has code call these methods of the hook class where [`Shape::Allocations`] is chosen.
+    #[must_use]
+    pub fn counting_allocations(mut self, hooks: AllocationHooks<'static>) -> Self {
+        self.allocations = Some(hooks);
         self
     }
 
@@ -113,11 +121,13 @@ impl Rewriter {
         skip_supertypes_and_fields(&mut reader)?;
         let method_count = reader.u16()?;
 
+        let allocations = self.allocations;
         let context = ClassContext {
             major,
             name,
             this_class,
             hooks,
+            allocations: allocations.as_ref(),
         };
         let mut refs = HookRefs::default();
         // Everything up to here has been copied to the body.
@@ -137,8 +147,8 @@ impl Rewriter {
             copied = content_at;
             let at = self.body.len();
             let done = match method.reserved(name, &code) {
-                Some(reason) => Err(reason),
-                None => self.code.rewrite(
+                Some(reason) if hook.shape != Shape::Allocations => Err(reason),
+                _ => self.code.rewrite(
                     &context,
                     &method,
                     &code,

@@ -1,9 +1,10 @@
 //! The inserted instructions.
 
+use crate::allocations::Made;
 use crate::constant_pool::{ConstantPool, PoolFull};
 use crate::layout::HookLengths;
 use crate::opcode;
-use crate::plan::{Hooks, MethodHook, Shape};
+use crate::plan::{AllocationHooks, Hooks, MethodHook, Shape};
 
 /// A few instructions, at most ten bytes.
 #[derive(Clone, Copy, Default)]
@@ -49,6 +50,7 @@ pub(crate) struct HookRefs {
     exit: Option<u16>,
     repair: Option<u16>,
     count: Option<u16>,
+    made: [Option<u16>; 4],
 }
 
 /// The code that is inserted into one method.
@@ -57,9 +59,45 @@ pub(crate) struct MethodSnippets {
     pub(crate) prologue: Snippet,
     pub(crate) exit: Snippet,
     pub(crate) repair: Snippet,
+    /// For objects that were made in each way.
+    made: [Snippet; 4],
 }
 
 impl MethodSnippets {
+    /// Makes the snippets of [`Shape::Allocations`]; `is_root` for the constructor of `Object`.
+    pub(crate) fn of_allocations(
+        class: &[u8],
+        hooks: &AllocationHooks<'_>,
+        is_root: bool,
+        refs: &mut HookRefs,
+        pool: &mut ConstantPool<'_>,
+    ) -> Result<Self, PoolFull> {
+        let class = reference(&mut refs.class, || pool.add_class(class))?;
+        let names = [hooks.made, hooks.nested, hooks.reflected, hooks.copied];
+        let mut snippets = Self::default();
+        for ((slot, name), snippet) in refs.made.iter_mut().zip(names).zip(&mut snippets.made) {
+            let descriptor = b"(Ljava/lang/Object;)V";
+            let method = reference(slot, || pool.add_methodref(class, name, descriptor))?;
+            snippet.push(&[opcode::DUP]);
+            snippet.op_u16(opcode::INVOKESTATIC, method);
+        }
+        if let (true, [Some(made), ..]) = (is_root, refs.made) {
+            snippets.prologue.push(&[opcode::ALOAD_0]);
+            snippets.prologue.op_u16(opcode::INVOKESTATIC, made);
+        }
+        Ok(snippets)
+    }
+
+    /// The code after an instruction that has made an object.
+    pub(crate) fn after(&self, made: Made) -> &Snippet {
+        match made {
+            Made::Here => &self.made[0],
+            Made::Nested => &self.made[1],
+            Made::Reflected => &self.made[2],
+            Made::Copied => &self.made[3],
+        }
+    }
+
     /// Makes the snippets; `local` is the index for the long that `enter` returns, `handlers`
     /// whether the method has exception handlers.
     pub(crate) fn make(
@@ -78,6 +116,8 @@ impl MethodSnippets {
         let number = number(hook, pool)?;
         made.prologue.push(number.bytes());
         match hook.shape {
+            // Made by `of_allocations`.
+            Shape::Allocations => {}
             Shape::CountOnly => {
                 let count = method(&mut refs.count, pool, hooks.count, b"(I)V")?;
                 made.prologue.op_u16(opcode::INVOKESTATIC, count);
@@ -108,6 +148,8 @@ impl MethodSnippets {
             prologue: len(&self.prologue),
             exit: len(&self.exit),
             repair: len(&self.repair),
+            // They are all as long.
+            made: len(&self.made[0]),
         }
     }
 }

@@ -3,10 +3,11 @@
 use crate::bytes::u16_at;
 use crate::constant_pool::{ConstantPool, PoolBuffers, tag};
 use crate::error::{ClassSkip, MethodSkip};
-use crate::opcode::{INVOKEDYNAMIC, INVOKESTATIC, INVOKEVIRTUAL, PUTFIELD, length};
+use crate::opcode::{
+    INVOKEDYNAMIC, INVOKESPECIAL, INVOKESTATIC, INVOKEVIRTUAL, NEW, PUTFIELD, length,
+};
 
 const PUTSTATIC: u8 = 179;
-const INVOKESPECIAL: u8 = 183;
 const INVOKEINTERFACE: u8 = 185;
 
 /// An instruction that does more than compute.
@@ -49,17 +50,50 @@ impl Constants {
         Self { bytes }
     }
 
+    /// The address in a constructor's code at which it calls another constructor for its own object; `None` if it calls none,
+    /// as that of `Object`.
+    ///
+    /// It is the first such call that belongs to no `new` before it: arguments may make objects too, and compilers put the
+    /// constructor of a new object behind the `new`, with others in between like brackets.
+    ///
+    /// # Errors
+    /// Constants or code that this crate does not understand.
+    pub fn own_construction(&self, code: &[u8]) -> Result<Option<u32>, MethodSkip> {
+        let mut buffers = PoolBuffers::default();
+        let pool = self.parse(&mut buffers)?;
+        let (mut open, mut pc) = (0u32, 0);
+        while let Some(&opcode) = code.get(pc) {
+            let is_construction = || {
+                let call = call(&pool, opcode, u16_at(code, pc + 1)?)?;
+                Some(call.name == "<init>")
+            };
+            match opcode {
+                NEW => open += 1,
+                INVOKESPECIAL if is_construction() == Some(true) => match open.checked_sub(1) {
+                    Some(left) => open = left,
+                    None => return Ok(u32::try_from(pc).ok()),
+                },
+                _ => {}
+            }
+            pc += length(code, pc)?;
+        }
+        Ok(None)
+    }
+
+    fn parse<'a>(&'a self, buffers: &'a mut PoolBuffers) -> Result<ConstantPool<'a>, MethodSkip> {
+        ConstantPool::parse(&self.bytes, 1, buffers).map_err(|skip| match skip {
+            ClassSkip::Malformed(malformed) => MethodSkip::Malformed(malformed),
+            _ => MethodSkip::Malformed(crate::Malformed("constants")),
+        })
+    }
+
     /// The calls and writes of code that belongs to these constants.
     ///
     /// # Errors
     /// Constants or code that this crate does not understand.
     pub fn uses(&self, code: &[u8]) -> Result<Vec<Use>, MethodSkip> {
         let mut buffers = PoolBuffers::default();
-        let pool =
-            ConstantPool::parse(&self.bytes, 1, &mut buffers).map_err(|skip| match skip {
-                ClassSkip::Malformed(malformed) => MethodSkip::Malformed(malformed),
-                _ => MethodSkip::Malformed(crate::Malformed("constants")),
-            })?;
+        let pool = self.parse(&mut buffers)?;
         let mut uses = Vec::new();
         let mut pc = 0;
         while let Some(&opcode) = code.get(pc) {
@@ -99,6 +133,26 @@ mod tests {
         let mut bytes = vec![1, 0, text.len() as u8];
         bytes.extend_from_slice(text.as_bytes());
         bytes
+    }
+
+    #[test]
+    fn a_constructor_calls_another_for_its_own_object_once() {
+        let entries = [
+            utf8("A"),
+            utf8("<init>"),
+            utf8("(I)V"),
+            vec![7, 0, 1],
+            vec![12, 0, 2, 0, 3],
+            vec![10, 0, 4, 0, 5],
+        ];
+        let constants = Constants::new(7, &entries.concat());
+        // aload_0; new, dup, iconst_0, its constructor; the own one; new, its constructor; return.
+        let code = [
+            42, 187, 0, 4, 89, 3, 183, 0, 6, 183, 0, 6, 187, 0, 4, 183, 0, 6, 177,
+        ];
+        assert_eq!(constants.own_construction(&code), Ok(Some(9)));
+        assert_eq!(constants.own_construction(&[177]), Ok(None));
+        assert!(constants.own_construction(&[202]).is_err());
     }
 
     #[test]

@@ -4,8 +4,8 @@ mod common;
 
 use common::*;
 use hprof_instrument::{
-    ClassSkip, MethodInfo, MethodSkip, NEWEST_MAJOR, NewField, Rewriter, Shape, add_fields,
-    Member, call_for_calls, call_for_writes,
+    AllocationHooks, ClassSkip, Member, MethodHook, MethodInfo, MethodNumber, MethodSkip,
+    NEWEST_MAJOR, NewField, Rewriter, Shape, add_fields, call_for_calls, call_for_writes,
 };
 
 fn class_of(descriptor: &str, code: &CodeSpec) -> Vec<u8> {
@@ -416,8 +416,12 @@ fn fields_are_added_behind_the_others() {
 #[test]
 fn calls_of_a_method_become_calls_of_another() {
     let mut builder = ClassBuilder::new(52, "test/One");
-    let own = builder.method_ref("test/Store", "put", "(J)V").to_be_bytes();
-    let other = builder.method_ref("test/Store", "get", "(J)V").to_be_bytes();
+    let own = builder
+        .method_ref("test/Store", "put", "(J)V")
+        .to_be_bytes();
+    let other = builder
+        .method_ref("test/Store", "get", "(J)V")
+        .to_be_bytes();
     // aload_0; lload_1; invokevirtual; aload_0; lload_1; invokevirtual of another method; the first by
     // invokespecial; return.
     let bytes = [
@@ -458,4 +462,86 @@ fn calls_of_a_method_become_calls_of_another() {
     assert_eq!(code.bytes, expected);
     let again = call_for_calls(&bytes, &put, &noted);
     assert_eq!(again, Err(ClassSkip::NotWritten));
+}
+
+const ALLOCATION_HOOKS: AllocationHooks<'static> = AllocationHooks {
+    made: b"made",
+    nested: b"nested",
+    reflected: b"reflected",
+    copied: b"copied",
+};
+
+#[test]
+fn code_calls_a_hook_with_each_array_and_copy() {
+    let mut builder = ClassBuilder::new(52, "test/One");
+    let clone = builder.method_ref("[I", "clone", "()Ljava/lang/Object;");
+    let other = builder.method_ref("[I", "hashCode", "()I");
+    let super_clone = builder.method_ref("java/lang/Object", "clone", "()Ljava/lang/Object;");
+    let of = builder.class("[[I").to_be_bytes();
+    let [clone, other, super_clone] = [clone, other, super_clone].map(u16::to_be_bytes);
+    // iconst_3, newarray int, goto 8; at 6 nop, nop; at 8 the clone of an array, its hash, pop; iconst_3 twice,
+    // multianewarray, pop; the own clone, pop; return.
+    let code = [
+        vec![6, 188, 10, 167, 0, 5, 0, 0],
+        vec![182, clone[0], clone[1], 182, other[0], other[1], 87],
+        vec![6, 6, 197, of[0], of[1], 2, 87],
+        vec![42, 183, super_clone[0], super_clone[1], 87, 177],
+    ];
+    let code = CodeSpec {
+        max_stack: 2,
+        max_locals: 1,
+        bytes: code.concat(),
+        ..CodeSpec::default()
+    };
+    builder.method(1, "run", "()V", Some(&code));
+    builder.method(1, "plain", "(I)V", Some(&looping()));
+    let class = builder.build();
+    let mut rewriter = Rewriter::new().counting_allocations(ALLOCATION_HOOKS);
+    let mut select = |method: &MethodInfo<'_>| {
+        let number = MethodNumber(0);
+        let shape = Shape::Allocations;
+        method.allocates().then_some(MethodHook { number, shape })
+    };
+    let done = rewriter.rewrite(&class, &HOOKS, &mut select).unwrap();
+    assert_eq!(done.tally.hooked, 1);
+    let (old, new) = (ClassView::parse(&class), ClassView::parse(done.bytes));
+    assert_eq!(new.methods[1], old.methods[1]);
+    let code = new.methods[0].3.as_ref().unwrap();
+    let called = |at: usize| {
+        assert_eq!(code.bytes[at..at + 2], [89, 184], "dup, invokestatic");
+        let method = u16::from_be_bytes([code.bytes[at + 2], code.bytes[at + 3]]);
+        new.method_ref(method).1
+    };
+    assert_eq!(called(3), "made");
+    // The branch leads over the hook of the first array to the clone.
+    assert_eq!(code.bytes[7..10], [167, 0, 5]);
+    assert_eq!(called(15), "made");
+    assert_eq!(code.bytes[19], 182);
+    assert_eq!(called(29), "nested");
+    assert_eq!(called(38), "reflected");
+    assert_eq!(code.bytes.len(), 44);
+}
+
+#[test]
+fn the_constructor_of_object_calls_a_hook() {
+    let empty = CodeSpec {
+        bytes: vec![177],
+        max_locals: 1,
+        ..CodeSpec::default()
+    };
+    let mut builder = ClassBuilder::new(52, "java/lang/Object");
+    builder.method(1, "<init>", "()V", Some(&empty));
+    let class = builder.build();
+    let mut rewriter = Rewriter::new().counting_allocations(ALLOCATION_HOOKS);
+    let done = rewriter
+        .rewrite(&class, &HOOKS, &mut all(0, Shape::Allocations))
+        .unwrap();
+    let view = ClassView::parse(done.bytes);
+    let code = code_of(&view);
+    // aload_0, invokestatic made, return.
+    assert_eq!(
+        (code.bytes[..2].to_vec(), code.bytes[4]),
+        (vec![42, 184], 177)
+    );
+    assert_eq!(code.max_stack, 1);
 }

@@ -201,7 +201,7 @@ public class Allocations {
         expect("Allocations$Handled", "handles", 1_000, 500);
         expect("java.lang.Integer", "boxes", 1_000, 500);
         expect("java.lang.String", "strings in java.lang.StringConcatHelper.newString"
-            + "|java.lang.StringConcatHelper$Concat1.concat", 1_000, 500);
+            + "|java.lang.StringConcatHelper$Concat1.concat|java.lang.StringBuilder.toString", 1_000, 500);
         expect("Allocations$$Lambda*", "lambdas", 1_000, 500);
         expect("java.lang.Object[]", "varargs", 1_000, 500);
         expect("Allocations$Problem", "problems", 1_000, 500);

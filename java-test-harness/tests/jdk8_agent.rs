@@ -6,7 +6,9 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use java_test_harness::{Jdk, Outcome, Run, Running, Signal, agent_library, control_socket};
+use java_test_harness::{
+    Jdk, Outcome, Run, Running, Signal, SiteExpectation, agent_library, control_socket,
+};
 
 /// Runs a test on JDK 8, if that is installed.
 fn on_jdk_8(test: impl FnOnce(&'static Jdk)) {
@@ -244,24 +246,88 @@ fn dumps_have_every_object_in_both_formats() {
     });
 }
 
-const NO_EVENT: &str = "no event for allocated objects";
+/// The objects that were allocated, and that live, are those that the program says.
+fn check_sites(outcome: &Outcome) {
+    let profile = outcome.profile();
+    for expectation in SiteExpectation::printed(&outcome.stdout) {
+        let rows = profile
+            .sites()
+            .rows
+            .iter()
+            .filter(|row| expectation.is_of(&row.class, &profile.traces[&row.trace].methods()));
+        let found = rows.fold((0, 0), |(allocated, live), row| {
+            (allocated + row.allocated_objects, live + row.live_objects)
+        });
+        let expected = (expectation.allocated, expectation.live);
+        assert_eq!(found, expected, "{expectation:?}");
+    }
+    for counter in [
+        "events_without_stack",
+        "events_without_class",
+        "objects_not_followed",
+        "internal_errors",
+        "refused_classes",
+    ] {
+        assert_eq!(profile.counter(counter), 0, "{counter}");
+    }
+}
+
+/// JDK 8 has no event for allocations: code calls the agent.
+#[test]
+fn every_way_to_allocate_is_counted() {
+    on_jdk_8(|jdk| {
+        for flags in [
+            &["-XX:+UseParallelGC", "-Xverify:all", "-Xcheck:jni"][..],
+            &["-XX:+UseG1GC"],
+            &["-Xint"],
+            &["-XX:-TieredCompilation"],
+        ] {
+            let run = Run::new(jdk).jvm_args(flags.iter().copied());
+            let run = run.agent("heap=sites,cutoff=0,depth=12");
+            let outcome = run.class("Allocations").run().expect_status(0);
+            assert_eq!(outcome.stderr, "Dumping allocation sites ... done.\n");
+            assert!(!outcome.stdout.contains("WARNING"), "{}", outcome.stdout);
+            check_sites(&outcome);
+        }
+    });
+}
+
+/// The site of an instance is where it was made, not in one of its constructors; constructors that make other objects are
+/// sites of these.
+#[test]
+fn the_sites_of_a_small_program_are_exact() {
+    on_jdk_8(|jdk| {
+        let profile = run(jdk, "heap=sites,cutoff=0", &["Alloc"]).profile();
+        for (class, method, allocated, live) in [
+            ("Alloc$Payload", "Alloc.make", 5000, 1000),
+            ("int[]", "Alloc.main", 100, 100),
+            ("java.lang.Object[]", "Alloc.main", 7, 7),
+        ] {
+            let rows: Vec<_> = profile
+                .sites_with(method)
+                .filter(|row| row.class == class)
+                .collect();
+            let [row] = rows[..] else {
+                panic!("{class}: {rows:?}");
+            };
+            let found = (row.allocated_objects, row.live_objects);
+            assert_eq!(found, (allocated, live), "{class}");
+            assert!(profile.traces[&row.trace].is_in(method), "{class}");
+        }
+    });
+}
 
 #[test]
-fn sites_are_refused_alone_and_left_out_beside_a_dump() {
+fn the_default_run_has_a_dump_and_its_sites() {
     on_jdk_8(|jdk| {
-        let alone = Run::new(jdk).agent("heap=sites").class("Hello").run();
-        let alone = alone.expect_status(1);
-        assert!(alone.stderr.contains(NO_EVENT), "{}", alone.stderr);
-        assert!(alone.stderr.contains("use heap=dump"), "{}", alone.stderr);
-        assert_eq!(alone.files(), [""; 0]);
-        for options in ["", "heap=all"] {
-            let run = Run::new(jdk).agent(options).class("Shapes");
-            let outcome = run.file("end", "").run().expect_status(0);
-            let lines = outcome.stderr.lines();
-            let said: Vec<&str> = lines.filter(|line| line.contains(NO_EVENT)).collect();
-            assert_eq!(said.len(), 1, "{}", outcome.stderr);
-            let profile = outcome.profile();
-            assert!(profile.heap().counts()["Shapes$Node"].0 == 5001);
+        let outcome = run(jdk, "cutoff=0,depth=12", &["Allocations"]);
+        let profile = outcome.profile();
+        for expectation in SiteExpectation::printed(&outcome.stdout) {
+            let objects = profile.heap().entries.values().filter(|object| {
+                let trace = profile.traces.get(&object.trace);
+                trace.is_some_and(|trace| expectation.is_of(&object.class, &trace.methods()))
+            });
+            assert_eq!(objects.count() as u64, expectation.live, "{expectation:?}");
         }
     });
 }
@@ -275,7 +341,10 @@ fn attach(running: &Running, options: &str) -> String {
         running.signal(Signal::Quit);
         let began = Instant::now();
         while !Path::new(&socket).exists() {
-            assert!(began.elapsed() < Duration::from_secs(60), "no attach listener");
+            assert!(
+                began.elapsed() < Duration::from_secs(60),
+                "no attach listener"
+            );
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -318,6 +387,13 @@ fn a_running_jvm_is_sampled_counted_and_dumped() {
             let is_seen = options.starts_with("monitor") || text.contains("DumpLoop.");
             assert!(is_seen, "{options}: {text}");
         }
+        // Hooks come into classes that run, and go again.
+        let answer = attach(&running, "heap=sites,file=sites.txt");
+        assert!(answer.starts_with("0\n"), "{answer}");
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(ask(&running, "detach").starts_with("ok\n"));
+        let text = std::fs::read_to_string(running.path("sites.txt")).unwrap();
+        assert!(text.contains("SITES BEGIN"), "{text}");
         let answer = attach(&running, "heap=dump,format=b,file=heap.hprof");
         assert!(answer.starts_with("0\n"), "{answer}");
         assert!(ask(&running, "detach").starts_with("ok\n"));

@@ -312,6 +312,25 @@ impl Jni {
         unsafe { LocalRef::own(self, jni!(self, v1_2.GetObjectField, object, field)) }
     }
 
+    /// Hands each element of an array to `body`, but for those that are null.
+    ///
+    /// # Safety
+    /// `array` is an array of references.
+    pub unsafe fn each_element(&self, array: Ref<'_>, mut body: impl FnMut(Ref<'_>)) {
+        let array = array.as_raw();
+        // SAFETY: an array, by the caller's promise.
+        let length = unsafe { jni!(self, v1_2.GetArrayLength, array) };
+        for index in 0..length {
+            // SAFETY: an array of references, by the caller's promise, with more elements; the result is a new local reference.
+            let element = unsafe {
+                LocalRef::own(self, jni!(self, v1_2.GetObjectArrayElement, array, index))
+            };
+            if let Some(element) = element {
+                body(LocalRef::<super::Object>::get(&element));
+            }
+        }
+    }
+
     /// `IsVirtualThread`; false where `release`, the VM's own, has no virtual threads.
     pub fn is_virtual_thread(&self, release: Release, thread: Ref<'_>) -> bool {
         // SAFETY: the table of this release has the function, and the reference is live.

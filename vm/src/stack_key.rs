@@ -47,6 +47,8 @@ pub struct StackKeys {
     /// Tells the frames of a place, where it knows this VM.
     walker: Option<StackWalker>,
     interpreter: Range<usize>,
+    /// From the frame pointer of an interpreted frame to the address of its bytecode, in words.
+    bytecode: isize,
     /// Where native code returns to that has called a Java method.
     call_stub_return: usize,
     /// From the frame pointer of such a call to the address of the VM's description of it, in words.
@@ -117,18 +119,19 @@ impl Stack {
 
 impl StackKeys {
     /// Learns the layout of this VM, which runs. `None` when it does not tell, or on processors whose frames
-    /// are not known here: those of JDK 8 are not.
+    /// are not known here.
     pub fn learn(jvmti: &Jvmti, jni: &Jni) -> Option<Self> {
-        let is_known = Release::of(jvmti).interpreted_frames_have_mirrors();
-        if !cfg!(target_arch = "x86_64") || !is_known {
+        if !cfg!(target_arch = "x86_64") {
             return None;
         }
+        let release = Release::of(jvmti);
         let structs = VmStructs::of(VmLibrary::of(jvmti)?)?;
         let call_wrapper = structs.int_constant(Constant::EntryFrameCallWrapper)?;
         Some(Self {
             threads: JavaThreads::learn(structs, jvmti, jni)?,
             blobs: CodeBlobs::learn(structs)?,
-            walker: StackWalker::learn(structs, Release::of(jvmti)),
+            walker: StackWalker::learn(structs, release),
+            bytecode: release.interpreted_bytecode(),
             interpreter: interpreter(structs)?,
             call_stub_return: {
                 let stub = structs.address(Field::CallStubReturn)?;
@@ -201,7 +204,7 @@ impl StackKeys {
                 self.add_interpreted(
                     places,
                     word(interpreted::METHOD)?,
-                    word(interpreted::BYTECODE)?,
+                    word(self.bytecode)?,
                     &mut hash,
                 )?;
                 seen += 1;

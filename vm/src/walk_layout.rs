@@ -17,10 +17,6 @@ pub(super) fn learn(structs: VmStructs, release: Release) -> Option<Layout> {
     if !cfg!(target_arch = "x86_64") {
         return None;
     }
-    let without_mirror = match release.interpreted_frames_have_mirrors() {
-        true => 0,
-        false => interpreted::MIRROR_WORDS,
-    };
     Some(Layout {
         blob: blob(structs)?,
         nmethod: nmethod(structs, release)?,
@@ -31,8 +27,8 @@ pub(super) fn learn(structs: VmStructs, release: Release) -> Option<Layout> {
             caller_fp: interpreted::CALLER_FP,
             caller_sp: interpreted::CALLER_SP,
             method: interpreted::METHOD,
-            bytecode: interpreted::BYTECODE + without_mirror,
-            locals: interpreted::LOCALS + without_mirror,
+            bytecode: release.interpreted_bytecode(),
+            locals: release.interpreted_locals(),
         },
         entry: EntryLayout {
             return_pc: {
@@ -153,10 +149,7 @@ fn nmethod(structs: VmStructs, release: Release) -> Option<NmethodLayout> {
         Start::Address(offset(Field::DeoptHandler)?),
         Start::Address(offset(Field::DeoptMhHandler)?),
     ];
-    before(
-        handlers,
-        Start::Address(offset(Field::ScopesDataBegin)?),
-    )
+    before(handlers, Start::Address(offset(Field::ScopesDataBegin)?))
 }
 
 pub(super) fn method(structs: VmStructs) -> Option<MethodLayout> {

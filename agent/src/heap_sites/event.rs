@@ -7,6 +7,7 @@ use jni_sys::{JNIEnv, jclass, jlong, jobject};
 
 use super::HeapSites;
 use super::cache::Entry;
+use super::hooks;
 use super::live::Followed;
 use super::sites::{Count, SiteId};
 use super::threads::{ThreadMode, ThreadState};
@@ -20,6 +21,7 @@ pub(super) fn table() -> raw::jvmtiEventCallbacks {
         SampledObjectAlloc: Some(sampled_object_alloc),
         GarbageCollectionStart: Some(garbage_collection_start),
         GarbageCollectionFinish: Some(garbage_collection_finish),
+        ClassFileLoadHook: Some(hooks::class_file_load),
         ..Default::default()
     }
 }
@@ -78,7 +80,7 @@ unsafe extern "C" fn garbage_collection_finish(_env: *mut raw::jvmtiEnv) {
 /// A new object, by references of the event.
 #[derive(Clone, Copy)]
 pub(super) struct Allocation<'a> {
-    object: Ref<'a>,
+    pub(super) object: Ref<'a>,
     pub(super) class: Ref<'a, Class>,
     pub(super) size: u64,
 }
@@ -107,7 +109,7 @@ fn key_of(serial: u32, frames: &[StackFrame]) -> u64 {
 }
 
 impl HeapSites {
-    fn event(&self, jni: &Jni, allocation: Allocation<'_>) {
+    pub(super) fn event(&self, jni: &Jni, allocation: Allocation<'_>) {
         let Some(thread) = self.threads.current() else {
             return;
         };
@@ -129,20 +131,25 @@ impl HeapSites {
         let count = self.weights.count(allocation.size);
         let serial = self.serial(thread);
         let depth = self.depth.load(Ordering::Relaxed);
+        // Frames of hooks and constructors come before those that are kept.
+        let wanted = match (&self.hooks, depth) {
+            (Some(_), 1..) => depth + hooks::INNER_FRAMES,
+            _ => depth,
+        };
         let find = |key| {
             let same = |mirror| self.is_mirror(jni, allocation.class, mirror);
             thread.cache().find(key, same)
         };
         let stack_keys = self.stack_keys.get();
         let key = stack_keys
-            .and_then(|keys| keys.key(jni, Some(&thread.places), depth, u64::from(serial)))
+            .and_then(|keys| keys.key(jni, Some(&thread.places), wanted, u64::from(serial)))
             .map(|key| with_class(key, thread.class_word.get()));
         let entry = match key.and_then(find) {
             Some(entry) if !is_checked(entry.seen()) => Some(entry),
             known => {
                 let mut buffer = thread.buffer.take();
-                buffer.resize(depth, StackFrame::NONE);
-                let frames = self.stack(jni, &mut buffer);
+                buffer.resize(wanted, StackFrame::NONE);
+                let frames = self.stack(jni, &mut buffer, depth);
                 let has_key = key.is_some();
                 let key = key.unwrap_or_else(|| key_of(serial, frames));
                 let known = match known {
@@ -193,17 +200,24 @@ impl HeapSites {
         None
     }
 
-    fn stack<'a>(&self, jni: &Jni, buffer: &'a mut [StackFrame]) -> &'a [StackFrame] {
+    /// The stack of the program's code that has made the object, up to `depth` frames.
+    fn stack<'a>(&self, jni: &Jni, buffer: &'a mut [StackFrame], depth: usize) -> &'a [StackFrame] {
         if buffer.is_empty() {
             return &[];
         }
-        match self.jvmti.current_stack(buffer) {
+        let hook = i32::from(self.hooks.is_some());
+        match self.jvmti.current_stack_below(hook, buffer) {
             Ok(count) => {
-                let frames = buffer.get_mut(..count).unwrap_or_default();
                 let vm = Vm {
                     jvmti: &self.jvmti,
                     jni,
                 };
+                let taken = buffer.get(..count).unwrap_or_default();
+                let inner = self.hooks.as_ref();
+                let inner = inner.map_or(0, |hooks| hooks.inner_frames(vm, taken));
+                let all = buffer.get_mut(inner..count).unwrap_or_default();
+                let shown = all.len().min(depth);
+                let frames = all.get_mut(..shown).unwrap_or_default();
                 vm.without_obsolete(frames);
                 frames
             }

@@ -15,6 +15,7 @@ mod cache;
 mod classes;
 mod dump_watch;
 mod event;
+mod hooks;
 mod join;
 mod live;
 mod located;
@@ -56,6 +57,7 @@ use crate::vm::{
     StackKeys, StillInside, VmLibrary, VmStructs,
 };
 use dump_watch::Watch;
+use hooks::SiteHooks;
 use live::{LivenessCheck, Segment};
 use queue::SegmentQueue;
 use shortcut::Shortcut;
@@ -106,6 +108,8 @@ pub struct HeapSites {
     /// stop the program for as long as a walk through its heap takes.
     is_late: bool,
     started: AtomicBool,
+    /// What tells of allocations where the VM has no event for them.
+    hooks: Option<SiteHooks>,
     /// Whether known sites may do without the event.
     hook: std::result::Result<SampleHook, &'static str>,
     shortcut: OnceLock<Shortcut>,
@@ -148,34 +152,52 @@ impl HeapSites {
         serial_of_current: fn() -> u32,
         is_late: bool,
     ) -> Result<&'static Self> {
+        let release = Release::of(&jvmti);
+        let hooks = (!release.has_allocation_events()).then(SiteHooks::new);
+        // Hooks tell of each object.
+        let interval = match hooks {
+            Some(_) => 0,
+            None => settings.heap_interval,
+        };
         let mut wanted = Capabilities::default();
-        wanted.set_can_generate_sampled_object_alloc_events(1);
         wanted.set_can_generate_garbage_collection_events(1);
         wanted.set_can_tag_objects(1);
+        match hooks {
+            Some(_) => hooks::want(&mut wanted),
+            None => wanted.set_can_generate_sampled_object_alloc_events(1),
+        }
         let refused = jvmti.add_capabilities(&wanted)?;
         if refused.can_generate_sampled_object_alloc_events() != 0 {
             return Err(crate::vm::JvmtiError::NOT_AVAILABLE);
         }
+        hooks::refused(&refused)?;
         jvmti.set_callbacks(&event::table())?;
-        jvmti.set_heap_sampling_interval(settings.heap_interval)?;
+        if hooks.is_none() {
+            jvmti.set_heap_sampling_interval(interval)?;
+        } else if settings.heap_interval != 0 {
+            report::note("heapinterval= has no effect on this JDK: every allocation is counted");
+        }
         let library = VmLibrary::of(&jvmti);
         let structs = library.and_then(VmStructs::of);
-        let hook = match (settings.heap_interval, settings.shortcut) {
+        if hooks.is_some() {
+            hooks::let_strings_be_made(structs);
+        }
+        let hook = match (interval, settings.shortcut) {
+            _ if hooks.is_some() => Err("this JDK has no event"),
             // SAFETY: this environment has the capability, and has not enabled the event.
             (0, true) => unsafe { shortcut::hook(&jvmti, library) },
             (0, false) => Err("shortcut=n"),
             _ => Err("objects are sampled"),
         };
-        let release = Release::of(&jvmti);
-        let needs_help = settings.heap_interval == 0 && release.needs_priming();
+        let needs_help = interval == 0 && hooks.is_none() && release.needs_priming();
         let tables = Tables::take();
         let moves_in_pauses = !structs.is_some_and(VmStructs::moves_objects_concurrently);
         let sites = Self {
             jvmti,
             depth: AtomicUsize::new(settings.depth as usize),
             recording: AtomicBool::new(false),
-            interval: settings.heap_interval,
-            weights: Weights::new(settings.heap_interval),
+            interval,
+            weights: Weights::new(interval),
             live: settings.live,
             per_thread: settings.thread,
             structs,
@@ -202,6 +224,7 @@ impl HeapSites {
             serial_of_current,
             is_late,
             started: AtomicBool::new(false),
+            hooks,
             hook,
             shortcut: OnceLock::new(),
             spare: (hook.is_ok() && moves_in_pauses).then_some(&tables.spare),
@@ -230,6 +253,7 @@ impl HeapSites {
     /// # Errors
     /// When one is still under way after `limit`: the environment stays, without effect.
     pub fn detach(&self, limit: Duration) -> std::result::Result<(), StillInside> {
+        // An event that the VM lacks was not on.
         for event in [
             raw::JVMTI_EVENT_SAMPLED_OBJECT_ALLOC,
             raw::JVMTI_EVENT_GARBAGE_COLLECTION_FINISH,
@@ -263,6 +287,13 @@ impl HeapSites {
         {
             let _ = self.shortcut.set(shortcut);
         }
+        if let Some(hooks) = &self.hooks
+            && let Err(error) = hooks.engage(&self.jvmti, jni)
+        {
+            report::error(&format!(
+                "this VM does not take the hooks that count allocations, none are recorded ({error})"
+            ));
+        }
         if !self.is_late
             && let Err(error) = self.book_existing(jni)
         {
@@ -270,10 +301,15 @@ impl HeapSites {
                 "cannot look at the objects of the VM's start, they are left out ({error})"
             ));
         }
-        for event in [
+        let events = [
             raw::JVMTI_EVENT_GARBAGE_COLLECTION_FINISH,
             raw::JVMTI_EVENT_SAMPLED_OBJECT_ALLOC,
-        ] {
+        ];
+        let wanted = match self.hooks {
+            Some(_) => &events[..1],
+            None => &events[..],
+        };
+        for &event in wanted {
             if let Err(error) = self.jvmti.set_event(event, true) {
                 report::error(&format!(
                     "cannot enable event {event}, allocations are not recorded ({error})"
@@ -282,7 +318,7 @@ impl HeapSites {
         }
         self.recording.store(true, Ordering::Relaxed);
         self.started.store(true, Ordering::Release);
-        if self.interval == 0 {
+        if self.interval == 0 && self.hooks.is_none() {
             self.prime_main(jni);
         }
     }
@@ -292,10 +328,23 @@ impl HeapSites {
     /// # Errors
     /// The VM's error.
     pub fn set_recording(&self, on: bool) -> Result<()> {
-        self.jvmti
-            .set_event(raw::JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, on)?;
+        if self.hooks.is_none() {
+            self.jvmti
+                .set_event(raw::JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, on)?;
+        }
         self.recording.store(on, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Takes the hooks out of all classes, where there are any.
+    pub fn take_hooks_back(&self, jni: &Jni) {
+        if let Some(hooks) = &self.hooks
+            && let Err(error) = hooks.disengage(&self.jvmti, jni)
+        {
+            report::error(&format!(
+                "hooks that count allocations stay in some classes, without effect ({error})"
+            ));
+        }
     }
 
     /// Whether allocations are recorded.
@@ -317,7 +366,10 @@ impl HeapSites {
     }
 
     /// The current thread ends.
-    pub fn thread_ended(&self) {
+    pub fn thread_ended(&self, jni: &Jni) {
+        if self.hooks.is_some() {
+            self.forget_reflected(jni);
+        }
         let words = self
             .threads
             .end_current(self.sites, |segment| self.hand_over(segment));

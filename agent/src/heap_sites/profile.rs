@@ -402,7 +402,9 @@ impl SitesProfile {
                 bytes / 1024,
             ),
         ];
-        if let (0, Err(why)) = (sites.interval, sites.hook) {
+        if let Some(hooks) = &sites.hooks {
+            lines.push(hooks.remark());
+        } else if let (0, Err(why)) = (sites.interval, sites.hook) {
             lines.push(format!(
                 "hprof-rs: each allocation was an event of the JVM: {why}"
             ));

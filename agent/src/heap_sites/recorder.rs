@@ -202,6 +202,7 @@ impl Recorder for SitesRecorder {
     }
 
     fn detach(&mut self, cx: &mut Context<'_>, limit: Duration) -> Result<(), StillInside> {
+        self.sites.take_hooks_back(cx.vm.jni);
         self.sites.detach(limit)?;
         // SAFETY: the gate is closed for good and all have left; a run is detached once.
         unsafe { self.profile.lock().forget(cx.vm.jni) };

@@ -50,6 +50,8 @@ pub(super) struct ThreadState {
     pub(super) jni: Cell<*mut JNIEnv>,
     /// The class of the object whose event is to come, as the object has it; 0 for none.
     pub(super) class_word: Cell<u64>,
+    /// The array that `java.lang.reflect.Array` has made last, until it is known whether that was for a copy.
+    pub(super) reflected: Cell<Option<WeakRef>>,
     /// The code on its stack.
     pub(super) places: CodePlaces,
     random: Cell<u64>,
@@ -106,6 +108,7 @@ impl ThreadState {
             buffer: Cell::new(Vec::new()),
             jni: Cell::new(ptr::null_mut()),
             class_word: Cell::new(0),
+            reflected: Cell::new(None),
             places: CodePlaces::default(),
         })
     }

@@ -138,11 +138,11 @@ unsafe extern "C" fn thread_start(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, th
 
 unsafe extern "C" fn thread_end(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thread: jobject) {
     Profile::callback(|profile| {
-        if let Some(sites) = profile.heap_sites {
-            sites.thread_ended();
-        }
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
+        if let Some(sites) = profile.heap_sites {
+            sites.thread_ended(&jni);
+        }
         let tid = match profile.run.java_threads.get() {
             Some(threads) => threads.current_tid(&jni),
             // SAFETY: the call has no arguments and cannot fail.

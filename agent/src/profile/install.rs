@@ -40,14 +40,11 @@ impl From<Failure> for Refusal {
 pub(super) fn prepare(
     jvmti: Jvmti,
     new_environment: &dyn Fn() -> Result<Jvmti, i32>,
-    mut settings: Settings,
+    settings: Settings,
     output: Box<Output>,
     vm_waits: VmWaits,
     arrival: Arrival,
 ) -> Result<(), (Box<Output>, Refusal)> {
-    if let Err(refusal) = leave_out_sites(&jvmti, &mut settings) {
-        return Err((output, refusal));
-    }
     let parts = match Parts::prepare(&jvmti, new_environment, &settings, arrival) {
         Ok(parts) => parts,
         Err(refusal) => return Err((output, refusal)),
@@ -155,26 +152,6 @@ impl Parts {
             sites.cancel();
         }
     }
-}
-
-/// Leaves allocation sites out where the VM has no event for them, if the run does something else too.
-fn leave_out_sites(jvmti: &Jvmti, settings: &mut Settings) -> Result<(), Refusal> {
-    let modes = &mut settings.modes;
-    if !modes.heap_sites || Release::of(jvmti).has_allocation_events() {
-        return Ok(());
-    }
-    const REASON: &str = "this JDK has no event for allocated objects, which JDK 11 and later have";
-    modes.heap_sites = false;
-    if !modes.heap_dump && !modes.cpu_samples && !modes.counts_calls() && !modes.monitor {
-        return Err(set_up_error(&format!(
-            "heap=sites cannot count allocations: {REASON}; use heap=dump, a newer JDK, or that JDK's own agent \
-             (-agentlib:hprof=heap=sites)"
-        )));
-    }
-    report::note(&format!(
-        "the profile has no allocation sites: {REASON}; all else that was asked for is recorded"
-    ));
-    Ok(())
 }
 
 fn install_heap_sites(

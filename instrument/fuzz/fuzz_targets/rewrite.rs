@@ -4,7 +4,7 @@
 #![no_main]
 
 use hprof_instrument::{
-    ClassSkip, Hooks, Member, MethodHook, MethodInfo, MethodNumber, NewField, Rewriter, Shape,
+    AllocationHooks, ClassSkip, Hooks, Member, MethodHook, MethodInfo, MethodNumber, NewField, Rewriter, Shape,
     add_fields, call_for_calls, call_for_writes,
 };
 use libfuzzer_sys::fuzz_target;
@@ -15,6 +15,13 @@ const HOOKS: Hooks<'static> = Hooks {
     exit: b"exit",
     repair: b"repair",
     count: b"count",
+};
+
+const ALLOCATION_HOOKS: AllocationHooks<'static> = AllocationHooks {
+    made: b"made",
+    nested: b"nested",
+    reflected: b"reflected",
+    copied: b"copied",
 };
 
 fuzz_target!(|class: &[u8]| {
@@ -32,6 +39,16 @@ fuzz_target!(|class: &[u8]| {
         let again = rewriter.rewrite(&bytes, &HOOKS, &mut select).err();
         assert_eq!(again, Some(ClassSkip::RefersToHooks));
         // A second set of hooks reads all that the first rewriting wrote.
+        let others = Hooks { class: b"fuzz/Others", ..HOOKS };
+        let _ = rewriter.rewrite(&bytes, &others, &mut select);
+    }
+    let mut of_allocations = |method: &MethodInfo<'_>| {
+        let hook = MethodHook { number: MethodNumber(0), shape: Shape::Allocations };
+        method.allocates().then_some(hook)
+    };
+    let mut rewriter = Rewriter::new().counting_allocations(ALLOCATION_HOOKS);
+    if let Ok(done) = rewriter.rewrite(class, &HOOKS, &mut of_allocations) {
+        let bytes = done.bytes.to_vec();
         let others = Hooks { class: b"fuzz/Others", ..HOOKS };
         let _ = rewriter.rewrite(&bytes, &others, &mut select);
     }

@@ -252,6 +252,8 @@ named! {
     UseCompactObjectHeaders = c"UseCompactObjectHeaders";
     /// Compilers keep debug information between safepoints.
     DebugNonSafepoints = c"DebugNonSafepoints";
+    /// The compiler joins strings by code of its own; JDK 8 has an agent that counts what methods make.
+    OptimizeStringConcat = c"OptimizeStringConcat";
     /// The VM ends at the first `OutOfMemoryError`.
     ExitOnOutOfMemory = c"ExitOnOutOfMemoryError";
     /// The VM crashes at the first `OutOfMemoryError`.

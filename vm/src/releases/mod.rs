@@ -12,6 +12,7 @@ pub use layout::{BoolFlag, Field, TextFlag, Type, WordFlag};
 pub use thread_names::VmThreadKind;
 
 use super::Jvmti;
+use layout::interpreted;
 
 /// The feature release of the running VM, such as 17.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,9 +30,22 @@ impl Release {
         self.0 == 0 || self.0 >= 11
     }
 
-    /// Whether a frame of the interpreter has a word for the mirror of its method's class: since JDK 9.
-    pub(crate) fn interpreted_frames_have_mirrors(self) -> bool {
-        self.0 >= 9
+    /// Words of an interpreted frame that JDK 8 lacks: since JDK 9 there is one for the mirror of the method's class.
+    fn missing_frame_words(self) -> isize {
+        match self.0 {
+            8 => interpreted::MIRROR_WORDS,
+            _ => 0,
+        }
+    }
+
+    /// Words from the frame pointer of an interpreted frame to the address of its bytecode.
+    pub(crate) fn interpreted_bytecode(self) -> isize {
+        interpreted::BYTECODE + self.missing_frame_words()
+    }
+
+    /// Words from there to the first local variable.
+    pub(crate) fn interpreted_locals(self) -> isize {
+        interpreted::LOCALS + self.missing_frame_words()
     }
 
     /// Whether the classes of the JDK are those of JDK 8: no modules, `sun.misc.Unsafe` in place of the one in
@@ -98,7 +112,8 @@ mod tests {
     fn facts_change_with_their_release() {
         assert!(Release(8).is_before_modules() && !Release(8).has_allocation_events());
         assert!(Release(11).has_allocation_events() && !Release(11).is_before_modules());
-        assert!(Release(11).interpreted_frames_have_mirrors());
+        assert_eq!(Release(8).interpreted_bytecode(), interpreted::BYTECODE + 1);
+        assert_eq!(Release(11).interpreted_bytecode(), interpreted::BYTECODE);
         assert!(Release(11).needs_priming() && !Release(17).needs_priming());
         assert!(!Release(11).owned_monitors_are_cheap() && Release(17).owned_monitors_are_cheap());
         assert!(!Release(17).has_virtual_threads() && Release(21).has_virtual_threads());
