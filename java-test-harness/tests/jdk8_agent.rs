@@ -1,13 +1,15 @@
 //! The agent on JDK 8, whose JVMTI, layout, class library and class files are older: each mode, with counts and times that
 //! the programs know.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use java_test_harness::{
-    Jdk, Outcome, Run, Running, Signal, SiteExpectation, agent_library, control_socket,
+    BinaryProfile, Jdk, Outcome, Run, Running, Signal, SiteExpectation, agent_library,
+    control_socket,
 };
 
 /// Runs a test on JDK 8, if that is installed.
@@ -25,7 +27,8 @@ fn run(jdk: &'static Jdk, options: &str, program: &[&str]) -> Outcome {
         .expect_status(0)
 }
 
-/// Three quarters of the samples are of `hot`, and nearly all have their stacks.
+/// The share of `hot` is the true one, and nearly all samples have their stacks: all but those that `AsyncGetCallTrace`
+/// fails for.
 fn check_spin(engine: &str, outcome: &Outcome) {
     let profile = outcome.profile();
     let [hot, warm] = ["Spin.hot", "Spin.warm"].map(|it| profile.samples_with(it) as f64);
@@ -35,9 +38,18 @@ fn check_spin(engine: &str, outcome: &Outcome) {
         (share - truth).abs() < 0.1,
         "{engine}: {share}, in truth {truth}"
     );
+    let lost = profile.samples_with(".[no_stack]") as f64;
     let all = profile.table().total as f64;
+    let may_be_lost = match engine {
+        "signal" => 0.4 * all,
+        _ => 0.0,
+    };
     assert!(
-        hot + warm > 0.9 * all,
+        lost <= may_be_lost,
+        "{engine}: {lost} of {all} have no stack"
+    );
+    assert!(
+        hot + warm > 0.9 * (all - lost),
         "{engine}: {hot} + {warm} of {all} samples"
     );
 }
@@ -223,26 +235,53 @@ fn threads_on_the_wall_clock_have_their_states() {
     });
 }
 
-/// The binary dump has what the VM's own has, and the text what the binary one has.
+/// Objects of the program's classes, by class: their number and bytes.
+fn of_program(counts: BTreeMap<String, (u64, u64)>) -> BTreeMap<String, (u64, u64)> {
+    let counts = counts.into_iter();
+    counts
+        .filter(|(class, _)| class.starts_with("Shapes") || class == "int[][]")
+        .collect()
+}
+
+/// The dump has what the VM's own has at the same time.
 #[test]
-fn dumps_have_every_object_in_both_formats() {
+fn dumps_have_every_object() {
+    on_jdk_8(|jdk| {
+        let run = Run::new(jdk).agent("heap=dump,format=b,doe=n");
+        let running = run.class("Shapes").start();
+        running.wait_for_line("ready");
+        running.signal(Signal::Quit);
+        running.wait_until("the dump", |it| it.stderr().contains("done."));
+        let path = running.path("vm.hprof");
+        running.jcmd(&["GC.heap_dump", path.to_str().unwrap()]);
+        let vm = BinaryProfile::parse_vm_dump(&std::fs::read(&path).unwrap()).unwrap();
+        std::fs::write(running.path("end"), "").unwrap();
+        let outcome = running.finish().expect_status(0);
+        let profile = outcome.binary_profile("java.hprof");
+        let heap = profile.heap();
+        assert_eq!(heap.instances("Shapes$Node").len(), 5001);
+        assert_eq!(heap.static_field("Shapes", "count"), 42);
+        assert_eq!(of_program(heap.counts()), of_program(vm.heap().counts()));
+    });
+}
+
+#[test]
+fn dumps_are_equal_in_both_formats() {
     on_jdk_8(|jdk| {
         let dumped = |options: &str| {
             let run = Run::new(jdk).agent(options).class("Shapes");
             run.file("end", "").run().expect_status(0)
         };
-        let binary = dumped("heap=dump,format=b");
-        let profile = binary.binary_profile("java.hprof");
-        let heap = profile.heap();
-        assert_eq!(heap.instances("Shapes$Node").len(), 5001);
-        assert_eq!(heap.static_field("Shapes", "count"), 42);
+        let binary = dumped("heap=dump,format=b").binary_profile("java.hprof");
         let text = dumped("heap=dump").profile();
-        let of_text = text.heap().counts();
-        let of_binary = heap.counts();
-        for class in ["Shapes$Node", "Shapes$Kid", "Shapes"] {
-            let objects = of_binary.get(class).map(|(objects, _)| objects);
-            assert_eq!(of_text.get(class).map(|(objects, _)| objects), objects);
-        }
+        let objects = |counts: BTreeMap<String, (u64, u64)>| -> BTreeMap<String, u64> {
+            let counts = of_program(counts).into_iter();
+            counts
+                .map(|(class, (objects, _))| (class, objects))
+                .collect()
+        };
+        let (of_text, of_binary) = (text.heap().counts(), binary.heap().counts());
+        assert_eq!(objects(of_text), objects(of_binary));
     });
 }
 
