@@ -17,20 +17,20 @@ pub(super) struct HookFiles {
     class: &'static [u8],
     /// The class that is prepared while the hook class runs.
     pub(super) started: &'static [u8],
-    /// The class that `StampedLock` calls in place of `Unsafe`, on JDK 8.
-    pub(super) stamped: Option<&'static [u8]>,
+    /// On JDK 8: the class that those of `java.util.concurrent` call in place of `Unsafe`.
+    pub(super) notes: Option<&'static [u8]>,
 }
 
 const HOOK_FILES: HookFiles = HookFiles {
     class: include_bytes!("../../hooks/classes/HprofLocks.class"),
     started: include_bytes!("../../hooks/classes/HprofLocks$Started.class"),
-    stamped: None,
+    notes: None,
 };
 const HOOK_FILES_OF_8: HookFiles = HookFiles {
     class: include_bytes!("../../hooks/classes/HprofLocks.eight.class"),
     started: include_bytes!("../../hooks/classes/HprofLocks$Started.eight.class"),
-    stamped: Some(include_bytes!(
-        "../../hooks/classes/HprofLocks$Stamped.eight.class"
+    notes: Some(include_bytes!(
+        "../../hooks/classes/HprofLocks$Notes.eight.class"
     )),
 };
 
@@ -44,20 +44,25 @@ impl HookFiles {
     }
 }
 
-/// `StampedLock` of JDK 8 notes by itself in a thread what that parks for, by this method.
+/// Some classes of JDK 8 note by themselves in a thread what that parks for, by this method.
 const PUT_OBJECT: Member<'static> = Member {
     class: b"sun/misc/Unsafe",
     name: b"putObject",
     descriptor: b"(Ljava/lang/Object;JLjava/lang/Object;)V",
 };
 const PUT_OBJECT_NOTED: &[u8] = b"(Lsun/misc/Unsafe;Ljava/lang/Object;JLjava/lang/Object;)V";
-const STAMPED_CLASS: &[u8] = b"java/lang/HprofLocks$Stamped";
+const NOTES_CLASS: &[u8] = b"java/lang/HprofLocks$Notes";
+/// These classes.
+const NOTING: [&CStr; 3] = [
+    STAMPED_LOCK,
+    c"java/util/concurrent/Exchanger",
+    c"java/util/concurrent/ForkJoinPool",
+];
 
-/// The class `StampedLock` of JDK 8 with a call of the hooks where it notes what a thread parks for. `None` if it does so
-/// nowhere.
+/// A class of JDK 8 with a call of the hooks where it notes what a thread parks for. `None` if it does so nowhere.
 pub(super) fn noting(names: &HookNames, class_file: &[u8]) -> Option<Vec<u8>> {
     let noted = Member {
-        class: &names.rename(STAMPED_CLASS),
+        class: &names.rename(NOTES_CLASS),
         name: PUT_OBJECT.name,
         descriptor: PUT_OBJECT_NOTED,
     };
@@ -115,9 +120,9 @@ impl HookNames {
         bytes
     }
 
-    /// The name of the class that `StampedLock` of JDK 8 calls.
-    pub(super) fn stamped(&self) -> CString {
-        CString::new(self.rename(STAMPED_CLASS)).unwrap_or_default()
+    /// The name of the class that is called in place of `Unsafe`, on JDK 8.
+    pub(super) fn notes(&self) -> CString {
+        CString::new(self.rename(NOTES_CLASS)).unwrap_or_default()
     }
 
     /// Whether this is the signature of the class that is prepared.
@@ -129,11 +134,10 @@ impl HookNames {
     }
 }
 
-/// The class that has a way of its own to note what a thread parks for, on JDK 8.
-pub(super) const STAMPED_LOCK: &CStr = c"java/util/concurrent/locks/StampedLock";
+const STAMPED_LOCK: &CStr = c"java/util/concurrent/locks/StampedLock";
 
-/// The classes that get hooks.
-pub(super) const HOOKED: [&CStr; 4] = [
+/// The classes that get hooks in methods.
+const HOOKED: [&CStr; 4] = [
     c"java/util/concurrent/locks/LockSupport",
     c"java/util/concurrent/locks/AbstractQueuedSynchronizer",
     c"java/util/concurrent/locks/AbstractQueuedLongSynchronizer",
@@ -144,14 +148,34 @@ pub(super) const HOOKED: [&CStr; 4] = [
 pub(super) struct JavaSide {
     /// None if a run before has given it its natives.
     pub(super) hooks: Option<GlobalRef<Class>>,
-    /// How many of the classes have hooks.
+    /// How many classes have hooks, and how many get them.
     pub(super) hooked: AtomicU32,
+    pub(super) wanted: usize,
 }
 
 impl JavaSide {
     pub(super) fn is_complete(&self) -> bool {
-        self.hooked.load(Ordering::Relaxed) as usize == HOOKED.len()
+        self.hooked.load(Ordering::Relaxed) as usize == self.wanted
     }
+}
+
+/// All classes that are changed.
+pub(super) fn changed_classes(release: Release) -> Vec<&'static CStr> {
+    let noting = NOTING
+        .iter()
+        .filter(|&&name| notes_itself(release, name.to_bytes()));
+    let others = noting.filter(|name| !HOOKED.contains(name));
+    HOOKED.iter().chain(others).copied().collect()
+}
+
+/// Whether methods of this class get hooks.
+pub(super) fn has_hooked_methods(class: &[u8]) -> bool {
+    HOOKED.iter().any(|name| name.to_bytes() == class)
+}
+
+/// Whether a class notes what threads park for without `LockSupport`.
+pub(super) fn notes_itself(release: Release, class: &[u8]) -> bool {
+    HookFiles::of(release).notes.is_some() && NOTING.iter().any(|name| name.to_bytes() == class)
 }
 
 /// Defines the hook class under the first name that no other copy of the agent has taken.

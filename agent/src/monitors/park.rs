@@ -17,7 +17,8 @@ use jni_sys::{JNIEnv, jclass, jint, jobject};
 
 use super::Monitors;
 use super::java_side::{
-    HOOKED, HookFiles, HookNames, JavaSide, STAMPED_LOCK, define_free, noting, number,
+    HookFiles, HookNames, JavaSide, changed_classes, define_free, has_hooked_methods, notes_itself,
+    noting, number,
 };
 use super::rows::Source;
 use super::slots::Wait;
@@ -52,6 +53,7 @@ impl Monitors {
             let _ = self.java.set(JavaSide {
                 hooks: None,
                 hooked: AtomicU32::new(0),
+                wanted: changed_classes(self.release).len(),
             });
         } else {
             self.define_hooks(jni)?;
@@ -59,7 +61,7 @@ impl Monitors {
         let java = self.java.get().ok_or(JvmtiError::INTERNAL)?;
         // Loaded before, not while the hook counts what it rewrites. They all are then, so the
         // hook, which every class that is loaded has to pass, is needed no longer than this.
-        let classes = hooked_classes(jni)?;
+        let classes = self.hooked_classes(jni)?;
         jvmti.set_event(raw::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)?;
         let changed = self.retransform(&classes);
         jvmti.set_event(raw::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, false)?;
@@ -76,12 +78,13 @@ impl Monitors {
         let (names, hooks) = define_free(jni, files)?;
         let _ = NAMES.set(names);
         jni.define_boot_class(names.started, &names.rename(files.started))?;
-        if let Some(stamped) = files.stamped {
-            jni.define_boot_class(&names.stamped(), &names.rename(stamped))?;
+        if let Some(notes) = files.notes {
+            jni.define_boot_class(&names.notes(), &names.rename(notes))?;
         }
         let _ = self.java.set(JavaSide {
             hooks: Some(jni.new_global(hooks.get())?),
             hooked: AtomicU32::new(0),
+            wanted: changed_classes(self.release).len(),
         });
         // The class is prepared in the call, see `class_prepare`.
         let event = raw::JVMTI_EVENT_CLASS_PREPARE;
@@ -98,9 +101,15 @@ impl Monitors {
     /// Restores the code of the four classes: the VM calls the hook no more.
     pub(super) fn end_parks(&self, jni: &Jni) -> Result<()> {
         match self.java.get() {
-            Some(_) => self.retransform(&hooked_classes(jni)?),
+            Some(_) => self.retransform(&self.hooked_classes(jni)?),
             None => Ok(()),
         }
+    }
+
+    /// The classes that get hooks, loaded now if need be.
+    fn hooked_classes<'a>(&self, jni: &'a Jni) -> Result<Vec<LocalRef<'a, Class>>> {
+        let names = changed_classes(self.release).into_iter();
+        names.map(|name| Ok(jni.find_class(name)?)).collect()
     }
 
     fn retransform(&self, classes: &[LocalRef<'_, Class>]) -> Result<()> {
@@ -183,7 +192,10 @@ impl Monitors {
     }
 
     fn rewrite(&self, name: &[u8], class: &[u8]) -> Option<Vec<u8>> {
-        HOOKED.iter().find(|hooked| hooked.to_bytes() == name)?;
+        let (is_hooked, notes) = (has_hooked_methods(name), notes_itself(self.release, name));
+        if !is_hooked && !notes {
+            return None;
+        }
         let java = self.java.get()?;
         // A run before has taken its hooks back: no code calls them.
         let mut rewriter = match java.hooks {
@@ -192,6 +204,11 @@ impl Monitors {
         };
         let names = *NAMES.get()?;
         let hooks = hooks(names.class);
+        if !is_hooked {
+            let changed = noting(names, class)?;
+            java.hooked.fetch_add(1, Ordering::Relaxed);
+            return Some(changed);
+        }
         let done = rewriter.rewrite(class, &hooks, &mut |method: &MethodInfo<'_>| {
             let number = number(
                 &method.class.to_string(),
@@ -202,21 +219,13 @@ impl Monitors {
             Some(MethodHook { number, shape })
         });
         let done = done.ok()?;
-        let notes_itself =
-            HookFiles::of(self.release).stamped.is_some() && name == STAMPED_LOCK.to_bytes();
-        let bytes = match notes_itself {
+        let bytes = match notes {
             true => noting(names, done.bytes)?,
             false => done.bytes.to_vec(),
         };
         java.hooked.fetch_add(1, Ordering::Relaxed);
         Some(bytes)
     }
-}
-
-/// The classes that get hooks, loaded now if need be.
-fn hooked_classes(jni: &Jni) -> Result<Vec<LocalRef<'_, Class>>> {
-    let found = HOOKED.iter().map(|name| Ok(jni.find_class(name)?));
-    found.collect()
 }
 
 /// The natives of the hook class are registered while it is what runs, so that the

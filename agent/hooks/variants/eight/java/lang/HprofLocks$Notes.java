@@ -3,10 +3,11 @@ package java.lang;
 import sun.misc.Unsafe;
 
 /**
- * What StampedLock of JDK 8 calls: it notes what a thread parks for by itself, where later ones call LockSupport.
+ * What StampedLock, Exchanger and ForkJoinPool of JDK 8 call: they note what a thread parks for by themselves, where later
+ * ones call LockSupport.
  */
-public final class HprofLocks$Stamped {
-    private HprofLocks$Stamped() {}
+public final class HprofLocks$Notes {
+    private HprofLocks$Notes() {}
 
     /** Called in place of the method of Unsafe. */
     public static void putObject(Unsafe memory, Object object, long offset, Object value) {
