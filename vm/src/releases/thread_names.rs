@@ -11,13 +11,18 @@ pub enum VmThreadKind {
     Vm,
 }
 
-const COLLECTORS: [&str; 6] = [
+// The last four are those of JDK 8: its parallel collector, G1 and CMS.
+const COLLECTORS: [&str; 10] = [
     "GC Thread",
     "G1 ",
     "ZGC",
     "Shenandoah",
     "ParGC",
     "StringDedup",
+    "GC task thread",
+    "Gang worker",
+    "Concurrent Mark",
+    "String Dedup",
 ];
 const COMPILERS: [&str; 5] = ["C1 Compiler", "C2 Compiler", "JVMCI", "LibGraal", "Sweeper"];
 const VM: [&str; 5] = [
@@ -60,6 +65,8 @@ mod tests {
             ("XDirector", Some(VmThreadKind::Collector)),
             ("Shenandoah GC T", Some(VmThreadKind::Collector)),
             ("C2 CompilerThre", Some(VmThreadKind::Compiler)),
+            ("GC task thread#", Some(VmThreadKind::Collector)),
+            ("Gang worker#0 (", Some(VmThreadKind::Collector)),
             ("VM Thread", Some(VmThreadKind::Vm)),
             ("VM Periodic Tas", Some(VmThreadKind::Vm)),
             ("java", None),
