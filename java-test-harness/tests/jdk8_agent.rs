@@ -28,7 +28,7 @@ fn run(jdk: &'static Jdk, options: &str, program: &[&str]) -> Outcome {
 }
 
 /// The share of `hot` is the true one, and nearly all samples have their stacks: all but those that `AsyncGetCallTrace`
-/// fails for.
+/// fails for, and a few of threads that begin or end.
 fn check_spin(engine: &str, outcome: &Outcome) {
     let profile = outcome.profile();
     let [hot, warm] = ["Spin.hot", "Spin.warm"].map(|it| profile.samples_with(it) as f64);
@@ -42,7 +42,7 @@ fn check_spin(engine: &str, outcome: &Outcome) {
     let all = profile.table().total as f64;
     let may_be_lost = match engine {
         "signal" => 0.4 * all,
-        _ => 0.0,
+        _ => 0.02 * all,
     };
     assert!(
         lost <= may_be_lost,
