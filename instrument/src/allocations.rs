@@ -39,7 +39,7 @@ const COPIED: [(&[u8], &[u8]); 2] = [
     ),
 ];
 
-/// Whether the instruction at `pc` makes an object that is on the stack afterwards, and how.
+/// How the instruction at `pc` makes the object that is on the stack afterwards; `None` if it makes none.
 pub(crate) fn made(code: &[u8], pc: usize, pool: &ConstantPool<'_>) -> Option<Made> {
     let opcode = *code.get(pc)?;
     match opcode {
@@ -73,7 +73,7 @@ pub(crate) fn made(code: &[u8], pc: usize, pool: &ConstantPool<'_>) -> Option<Ma
     }
 }
 
-/// Whether code makes objects that are not instances.
+/// True for code that makes arrays or copies.
 pub(crate) fn has_any(code: &[u8], pool: &ConstantPool<'_>) -> bool {
     let mut pc = 0;
     while pc < code.len() {

@@ -134,12 +134,12 @@ impl<'a> Method<'a> {
         self.code.map(|(content, at)| (Code::parse(content), at))
     }
 
-    /// Whether it is the constructor of `Object`, by the name of its class.
+    /// True for the constructor of `Object`, by the name of its class.
     pub(crate) fn is_root(&self, class: &[u8]) -> bool {
         class == b"java/lang/Object" && self.name == b"<init>"
     }
 
-    /// Methods that never get hooks, whoever asks for it, but those for allocations.
+    /// Methods that never get hooks, but those for allocations.
     pub(crate) fn reserved(&self, class: &[u8], code: &Code<'_>) -> Option<MethodSkip> {
         match (class, self.name, self.descriptor) {
             (b"java/lang/Object", b"<init>", _) | (b"java/lang/Thread", b"<clinit>", _) => {
@@ -223,7 +223,7 @@ impl<'a> MethodInfo<'a> {
         true
     }
 
-    /// Whether [`Shape::Allocations`](crate::Shape::Allocations) has something to call here: the code makes arrays or
+    /// True where [`Shape::Allocations`](crate::Shape::Allocations) has something to call: the code makes arrays or
     /// copies, or is the constructor of `Object`.
     pub fn allocates(&self) -> bool {
         let is_root = self.class.0 == b"java/lang/Object" && self.name.0 == b"<init>";

@@ -211,11 +211,10 @@ impl SiteHooks {
     }
 }
 
-/// Whether callers of this method are counted in its place: the compilers replace it.
+/// True for methods whose callers are counted in their place, as the compilers replace them.
 fn is_copying(method: &MethodInfo<'_>) -> bool {
-    let name = method.name.to_string();
-    method.class.to_string() == "java/util/Arrays"
-        && matches!(&*name, "copyOf" | "copyOfRange")
+    method.class == "java/util/Arrays"
+        && (method.name == "copyOf" || method.name == "copyOfRange")
         && method
             .descriptor
             .to_string()

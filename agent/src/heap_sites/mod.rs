@@ -108,7 +108,7 @@ pub struct HeapSites {
     /// stop the program for as long as a walk through its heap takes.
     is_late: bool,
     started: AtomicBool,
-    /// What tells of allocations where the VM has no event for them.
+    /// They tell of allocations where the VM has no event for them.
     hooks: Option<SiteHooks>,
     /// Whether known sites may do without the event.
     hook: std::result::Result<SampleHook, &'static str>,

@@ -35,7 +35,7 @@ const HOOK_FILES_OF_8: HookFiles = HookFiles {
 };
 
 impl HookFiles {
-    /// Those for a release.
+    /// The files for a release.
     pub(super) fn of(release: Release) -> &'static Self {
         match release.is_before_modules() {
             true => &HOOK_FILES_OF_8,
@@ -168,12 +168,12 @@ pub(super) fn changed_classes(release: Release) -> Vec<&'static CStr> {
     HOOKED.iter().chain(others).copied().collect()
 }
 
-/// Whether methods of this class get hooks.
+/// True for classes whose methods get hooks.
 pub(super) fn has_hooked_methods(class: &[u8]) -> bool {
     HOOKED.iter().any(|name| name.to_bytes() == class)
 }
 
-/// Whether a class notes what threads park for without `LockSupport`.
+/// True for classes that note what threads park for without `LockSupport`.
 pub(super) fn notes_itself(release: Release, class: &[u8]) -> bool {
     HookFiles::of(release).notes.is_some() && NOTING.iter().any(|name| name.to_bytes() == class)
 }

@@ -157,7 +157,7 @@ named! {
     ImmutableData = &[(c"nmethod", c"_immutable_data")];
     /// Where frames that are due for deoptimization return to, from the start of the blob; in JDK 8.
     DeoptimizeOffset = &[(c"nmethod", c"_deoptimize_offset")];
-    /// The same after calls of method handles.
+    /// The place after calls of method handles, in JDK 8.
     DeoptimizeMhOffset = &[(c"nmethod", c"_deoptimize_mh_offset")];
     /// The methods and classes of compiled code, from the start of the blob; to JDK 22.
     MetadataOffset = &[(c"nmethod", c"_metadata_offset")];

@@ -24,7 +24,7 @@ impl Release {
         Self(jvmti.version().unwrap_or(0))
     }
 
-    /// Whether the VM has an event for each allocated object, and its function table that of the distance between them:
+    /// True for VMs with an event for each allocated object, and with a function for the distance between them:
     /// since JDK 11 (JEP 331). The table of JDK 8 ends before. A VM that does not report its release is asked.
     pub fn has_allocation_events(self) -> bool {
         self.0 == 0 || self.0 >= 11
@@ -48,7 +48,7 @@ impl Release {
         interpreted::LOCALS + self.missing_frame_words()
     }
 
-    /// Whether the classes of the JDK are those of JDK 8: no modules, `sun.misc.Unsafe` in place of the one in
+    /// True if the classes of the JDK are those of JDK 8: no modules, `sun.misc.Unsafe` in place of the one in
     /// `jdk.internal.misc`, which hooks need.
     pub fn is_before_modules(self) -> bool {
         self.0 == 8

@@ -3,8 +3,8 @@ package java.lang;
 import sun.misc.Unsafe;
 
 /**
- * What StampedLock, Exchanger and ForkJoinPool of JDK 8 call: they note what a thread parks for by themselves, where later
- * ones call LockSupport.
+ * Called by StampedLock, Exchanger and ForkJoinPool of JDK 8: they note by themselves what a thread parks for. Later ones call
+ * LockSupport.
  */
 public final class HprofLocks$Notes {
     private HprofLocks$Notes() {}

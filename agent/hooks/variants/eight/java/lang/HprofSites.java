@@ -1,7 +1,7 @@
 package java.lang;
 
 /**
- * What code calls on JDK 8 with each object that it has made, for heap=sites. Its native methods are in the agent's module
+ * Called by code of JDK 8 with each object that it has made, for heap=sites. The native methods are in the agent's module
  * heap_sites.
  */
 public final class HprofSites {
