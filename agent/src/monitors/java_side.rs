@@ -198,7 +198,7 @@ pub(super) fn define_free<'a>(
 }
 
 /// The number of a method that gets hooks. Their names have been these from JDK 8
-/// to 25.
+/// to 28.
 pub(super) fn number(class: &str, name: &str, descriptor: &str) -> Option<MethodNumber> {
     let class = class.strip_prefix("java/util/concurrent/locks/")?;
     match (class, name) {

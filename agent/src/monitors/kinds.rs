@@ -3,7 +3,7 @@
 //! Of synchronizers their own methods tell, see [`acquisition`](super::acquisition), of
 //! all else the innermost frames. Their names are those of the public classes of
 //! `java.util.concurrent`, and of the methods of its own that have had the same names
-//! from JDK 11 to 25.
+//! from JDK 11 to 28.
 
 use hprof_format::model::MethodName;
 
