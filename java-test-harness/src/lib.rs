@@ -23,8 +23,8 @@
 //!
 //! * `HPROF_RS_AGENT`: the agent library to load; otherwise `agent/libhprof_rs.so` in cargo's
 //!   target folder.
-//! * `HPROF_RS_JDKS`: the feature releases to test (`17,21`); otherwise 17, 25 and 27, and for tests of what
-//!   differs between releases 11, 21, 26 and 28 as well. All but those from 26 on must then be there (`scripts/setup
+//! * `HPROF_RS_JDKS`: the feature releases to test (`17,21`); otherwise 17 and 25, and for tests of what
+//!   differs between releases 11, 21, 26, 27 and 28 as well. All but those from 26 on must then be there (`scripts/setup
 //!   jdks` fetches them).
 //! * `HPROF_RS_COLLECTORS`: the collectors of tests that run with each (`Parallel,G1`); otherwise
 //!   all that a JDK has.
