@@ -3,7 +3,9 @@
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 
-use java_test_harness::{Jdk, Run, Running, TextProfile, agent_library, control_socket, each_jdk};
+use java_test_harness::{
+    Jdk, Run, Running, TextProfile, agent_library, control_socket, each_release,
+};
 
 /// The calls of one run of `CallCounts` on every JDK.
 const CALLS: &[(&str, u64)] = &[
@@ -108,7 +110,7 @@ fn traces_of(running: &Running) -> (Vec<String>, usize, u64) {
 
 #[test]
 fn counts_are_exact_from_the_attaching_to_the_detaching() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let running = start(jdk);
         let before = traces_of(&running);
         round(&running, 1);
@@ -148,7 +150,12 @@ fn counts_are_exact_from_the_attaching_to_the_detaching() {
         let outcome = running.finish().expect_status(0);
         let reason = "calls were counted in this JVM before with depth=4";
         assert!(outcome.stderr.contains(reason), "{}", outcome.stderr);
-        assert!(!outcome.stdout.contains("WARNING in native method"));
+        // The size of a thread's stack, where a late agent keeps a thread's state, is final. Since JDK 26 the check of JNI
+        // warns of each write to such a field (JEP 500); no compiler takes this one for constant, as the counts show.
+        let known = "WARNING in native method: Set<Type>Field called to mutate final instance field \
+                     java.lang.Thread$FieldHolder.stackSize";
+        let warnings = outcome.stdout.matches("WARNING in native method").count();
+        assert_eq!(warnings, outcome.stdout.matches(known).count());
 
         let profile = outcome.text_profile("first.txt");
         assert_eq!(profile.times.len(), 3);
@@ -172,7 +179,7 @@ fn counts_are_exact_from_the_attaching_to_the_detaching() {
 #[test]
 fn time_goes_where_it_is_spent() {
     const METHODS: [&str; 4] = ["half", "third", "seventh", "rest"];
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let run = Run::new(jdk).class("Late").args(["CallShares", "many"]);
         let running = run.start();
         running.wait_for_line("ready");
