@@ -10,6 +10,7 @@ mod refusal;
 mod target;
 
 use std::io::{self, Read, Write};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use hprof_wire::local::{ConnectError, Node, Timed, Users};
@@ -62,7 +63,7 @@ pub fn load_agent(target: &Target, options: &str, limits: Limits) -> Result<Load
             library: &loaded.library,
             options,
         };
-        let answer = exchange(target, &request, limits)?;
+        let answer = exchange_when_live(target, &request, limits)?;
         let pid = target.pid();
         match protocol::agent_status(&answer.text) {
             Some(0) if answer.status == 0 => Ok(loaded),
@@ -91,6 +92,26 @@ pub fn said(answer: &Answer) -> String {
         false => text,
     }
 }
+
+/// As [`exchange`], again and again while the JVM is still starting: since JDK 26 it listens before it takes agents. No longer
+/// than it may take to connect.
+fn exchange_when_live(
+    target: &Target,
+    request: &Request<'_>,
+    limits: Limits,
+) -> Result<Answer, Refusal> {
+    let end = Instant::now() + limits.connect;
+    loop {
+        let answer = exchange(target, request, limits)?;
+        if !protocol::comes_too_early(&answer.text) || Instant::now() >= end {
+            return Ok(answer);
+        }
+        thread::sleep(BETWEEN_TRIES);
+    }
+}
+
+/// Between two requests to a JVM that is still starting.
+const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 
 /// Sends one request to the JVM's attach listener, within the limits for connecting and for the answer.
 fn exchange(target: &Target, request: &Request<'_>, limits: Limits) -> Result<Answer, Refusal> {
