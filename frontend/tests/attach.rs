@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use java_test_harness::rights::{self, NOBODY};
-use java_test_harness::{Jdk, Run, Running, classes, each_jdk, each_jdk_since};
+use java_test_harness::{Jdk, Run, Running, classes, each_release, each_release_since};
 use serde_json::Value;
 use support::{Scene, resume, run, stderr, stdout, stop};
 use tempfile::TempDir;
@@ -54,7 +54,7 @@ fn assert_answers(scene: &Scene, pid: u32, feature: u32) {
 
 #[test]
 fn every_release_is_listed_and_answers() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let scene = Scene::new();
         let jvm = idle(jdk, &[]);
         let row = listed(&scene, jvm.pid()).expect("the JVM is listed");
@@ -75,7 +75,7 @@ fn every_release_is_listed_and_answers() {
 
 #[test]
 fn a_jvm_without_counters_is_found_by_its_libraries() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let scene = Scene::new();
         let jvm = idle(jdk, &["-XX:-UsePerfData"]);
         let row = listed(&scene, jvm.pid()).expect("the JVM is listed");
@@ -107,7 +107,7 @@ fn refusals_say_what_to_do() {
 
 #[test]
 fn a_jvm_that_refuses_is_left_alone() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let scene = Scene::new();
         for counters in ["-XX:+UsePerfData", "-XX:-UsePerfData"] {
             let jvm = idle(jdk, &["-XX:+DisableAttachMechanism", counters]);
@@ -122,7 +122,7 @@ fn a_jvm_that_refuses_is_left_alone() {
 
 #[test]
 fn a_jvm_closed_to_agents_says_so() {
-    each_jdk_since(21, |jdk| {
+    each_release_since(21, |jdk| {
         let scene = Scene::new();
         let jvm = idle(jdk, &["-XX:-EnableDynamicAgentLoading"]);
         let output = attach(&scene, jvm.pid(), &[]);
@@ -135,7 +135,7 @@ fn a_jvm_closed_to_agents_says_so() {
 
 #[test]
 fn a_jvm_that_reads_no_signals_is_not_killed() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let scene = Scene::new();
         // Without signal handlers SIGQUIT would end the VM; it listens from the start instead.
         let jvm = idle(jdk, &["-Xrs"]);
@@ -179,7 +179,7 @@ fn a_jvm_with_a_root_and_ids_of_its_own_is_reached() {
     if !rights::may_make_containers() {
         return;
     }
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         let scene = Scene::new();
         let word = format!("container-{}-{}", std::process::id(), jdk.feature());
         // What a container is made of: its own mounts, with its own /tmp, and process ids.
@@ -311,7 +311,7 @@ fn the_next_steps_are_shown() {
 
 #[test]
 fn a_heap_dump_is_there_at_once_and_stays() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         for format in ["a", "b"] {
             let scene = Scene::new();
             let jvm = idle(jdk, &[]);
@@ -376,7 +376,7 @@ fn a_stopped_jvm_is_given_up_in_time() {
 
 #[test]
 fn a_jvm_that_is_still_starting_is_waited_for() {
-    each_jdk(|jdk| {
+    each_release(|jdk| {
         for _ in 0..5 {
             let scene = Scene::new();
             let jvm = Run::new(jdk)
