@@ -93,6 +93,13 @@ pub fn sentences(suspect: &Suspect) -> Vec<String> {
         ),
     };
     let mut sentences = vec![holder];
+    if finding.is_soft {
+        sentences.push(
+            "Only soft references lead to it: the collector frees it before memory runs out, so by itself it is \
+             no leak."
+                .to_owned(),
+        );
+    }
     sentences.extend(finding.filling.as_ref().map(filling));
     sentences.extend(main_contents(&suspect.contents, finding.looked_at));
     if let Some(site) = suspect.sites.first() {

@@ -46,6 +46,7 @@ pub use links::Links;
 pub(crate) use locate::Blocks;
 pub use missing::MAX_MISSING_OBJECTS;
 pub use number::{Cell, Number};
+pub(crate) use options::is_referent;
 pub use options::{Follow, ReferenceKind};
 pub(crate) use references::TooMany;
 pub use references::{ReferenceView, References};

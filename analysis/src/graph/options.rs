@@ -42,6 +42,20 @@ impl ReferenceKind {
     }
 }
 
+/// The class that declares what all kinds of references have.
+const REFERENCE: &str = "java.lang.ref.Reference";
+
+/// True of the field that leads from a `java.lang.ref.Reference` to its object.
+pub(crate) fn is_referent(declared_by: &str, field: &str) -> bool {
+    field == "referent" && declared_by == REFERENCE
+}
+
+/// True of fields by which a collector links the references that it has found, of whatever program parts they
+/// are: `discovered` of HotSpot (`Reference.java`, "used by the garbage collector"), and `pendingNext` of Android.
+fn is_link_of_collector(declared_by: &str, field: &str) -> bool {
+    declared_by == REFERENCE && matches!(field, "discovered" | "pendingNext")
+}
+
 /// Which references keep objects alive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Follow {
@@ -69,8 +83,9 @@ impl Follow {
         declared_by: &str,
         field: &str,
     ) -> bool {
-        let is_referent = field == "referent" && declared_by == "java.lang.ref.Reference";
-        (is_referent && kind.is_some_and(|kind| !self.kinds.contains(&kind)))
+        let is_followed = |kind| self.kinds.contains(&kind);
+        (is_referent(declared_by, field) && kind.is_some_and(|kind| !is_followed(kind)))
+            || is_link_of_collector(declared_by, field)
             || (self.without.iter()).any(|(class, name)| class == declared_by && name == field)
     }
 }

@@ -11,7 +11,7 @@ use super::sites::sites_of;
 use super::start;
 use super::{Leaks, Suspect};
 use crate::numbers::{ObjectNumber, Place};
-use crate::paths::{Path, PathSearch};
+use crate::paths::{Path, PathSearch, only_soft};
 use crate::snapshot::{EdgeKind, Snapshot};
 
 /// Limits of the search for suspects.
@@ -80,7 +80,10 @@ pub fn leaks(snapshot: &Snapshot, options: LeakOptions) -> io::Result<Leaks> {
     let mut suspects: Vec<Suspect> = suspects.into_iter().map(|(_, suspect)| suspect).collect();
     suspects.sort_by_key(|suspect| std::cmp::Reverse(suspect.retained_bytes));
     suspects.truncate(options.most.max(1));
-    for suspect in &mut suspects {
+    let points: Vec<ObjectNumber> = suspects.iter().map(|it| it.accumulation_point).collect();
+    let soft = only_soft(snapshot, paths, &points)?;
+    for (suspect, is_soft) in suspects.iter_mut().zip(soft) {
+        suspect.finding.is_soft = is_soft;
         suspect.signature = suspect.finding.signature();
     }
     let covered: u64 = suspects.iter().map(|suspect| suspect.retained_bytes).sum();

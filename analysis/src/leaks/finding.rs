@@ -20,6 +20,8 @@ pub struct Finding {
     /// The number of objects that the contents are those of, if these are only the largest of a
     /// group.
     pub looked_at: Option<u64>,
+    /// True if only soft references lead to the subject.
+    pub is_soft: bool,
 }
 
 /// The object or objects that are suspected.
@@ -125,6 +127,7 @@ impl Finding {
             filling: filling(snapshot, facts),
             looked_at: (facts.group.is_some() && facts.looked_at < facts.candidate_count)
                 .then_some(facts.looked_at),
+            is_soft: false,
         }
     }
 

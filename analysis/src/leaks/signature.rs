@@ -76,6 +76,7 @@ mod tests {
             holder,
             filling: None,
             looked_at: None,
+            is_soft: false,
         }
     }
 

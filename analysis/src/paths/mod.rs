@@ -5,6 +5,7 @@ mod dominated;
 mod fold;
 mod merged;
 mod shortest;
+mod soft;
 
 use rustc_hash::FxHashSet;
 use serde::Serialize;
@@ -15,6 +16,7 @@ use crate::snapshot::{Edge, Snapshot};
 pub use as_asked::PathSearch;
 pub use merged::{MergedNode, merged};
 pub use shortest::{ShortestPaths, Turn};
+pub use soft::only_soft;
 
 /// A way from a root to an object. Of long ways a part is left out.
 #[derive(Debug, Clone, Serialize)]

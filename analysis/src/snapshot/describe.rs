@@ -5,8 +5,10 @@ use hprof_stacks::pictures::numbers::count;
 
 use super::Snapshot;
 use super::values::{Value, decimal};
-use crate::graph::{ClassKind, GraphRoot, NOTHING};
-use crate::numbers::ObjectNumber;
+use crate::graph::{
+    ClassKind, Classes, GraphRoot, NOTHING, PlacedField, ReferenceKind, is_referent,
+};
+use crate::numbers::{ClassNumber, ObjectNumber};
 
 /// How one object keeps another one alive.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -15,15 +17,38 @@ pub struct Edge {
     pub kind: EdgeKind,
     /// The name of the field, the index of the element, or a word.
     pub name: String,
+    /// The kind of `java.lang.ref.Reference`, if it is by such an object's `referent`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference: Option<ReferenceKind>,
 }
 
 impl Edge {
+    /// A reference that is no `referent`.
+    pub fn new(kind: EdgeKind, name: impl Into<String>) -> Self {
+        Self {
+            kind,
+            name: name.into(),
+            reference: None,
+        }
+    }
+
+    /// The reference by a field of an instance of a class.
+    pub(crate) fn of_field(
+        classes: &Classes,
+        class: ClassNumber,
+        placed: &PlacedField<'_>,
+    ) -> Self {
+        let declared_by = &classes.get(placed.class).name;
+        let kind = classes.get(class).reference_kind;
+        Self {
+            reference: kind.filter(|_| is_referent(declared_by, &placed.field.name)),
+            ..Self::new(EdgeKind::Field, placed.field.name.as_str())
+        }
+    }
+
     /// The reference of each object to its class.
     pub(crate) fn to_class() -> Self {
-        Self {
-            kind: EdgeKind::Class,
-            name: "class".to_owned(),
-        }
+        Self::new(EdgeKind::Class, "class")
     }
 }
 
@@ -52,7 +77,10 @@ pub enum EdgeKind {
 impl std::fmt::Display for Edge {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.kind {
-            EdgeKind::Field => write!(f, ".{}", self.name),
+            EdgeKind::Field => match self.reference {
+                Some(kind) => write!(f, ".{} ({})", self.name, kind.name()),
+                None => write!(f, ".{}", self.name),
+            },
             EdgeKind::Static => write!(f, ".{} (static)", self.name),
             EdgeKind::Element => write!(f, "[{}]", self.name),
             EdgeKind::Constant => write!(f, " constant {}", self.name),
@@ -181,18 +209,13 @@ impl Snapshot {
 
     /// How `from` keeps `to` alive; the first way if there are several.
     pub fn edge(&self, from: ObjectNumber, to: ObjectNumber) -> Edge {
-        self.edge_in_record(from, to).unwrap_or_else(|| Edge {
-            kind: EdgeKind::Unknown,
-            name: "refers to".to_owned(),
-        })
+        let edge = self.edge_in_record(from, to);
+        edge.unwrap_or_else(|| Edge::new(EdgeKind::Unknown, "refers to"))
     }
 
     fn edge_in_record(&self, from: ObjectNumber, to: ObjectNumber) -> Option<Edge> {
         let id = self.graph.id(to);
-        let edge = |kind, name: &str| {
-            let name = name.to_owned();
-            Some(Edge { kind, name })
-        };
+        let edge = |kind, name: &str| Some(Edge::new(kind, name));
         let classes = self.graph.classes();
         if let Some(class) = self.graph.class_of_object(from) {
             let class = classes.get(class);
@@ -225,7 +248,7 @@ impl Snapshot {
                     value == Some(Value::Object(to))
                 };
                 if let Some(placed) = fields.find(refers) {
-                    return edge(EdgeKind::Field, &placed.field.name);
+                    return Some(Edge::of_field(classes, self.graph.class_of(from), &placed));
                 }
             }
             SubRecord::ObjectArray { elements, .. } => {
@@ -239,10 +262,7 @@ impl Snapshot {
         let start = locals.partition_point(|local| local.0 < from);
         let mut locals = locals[start..].iter().take_while(|local| local.0 == from);
         if let Some((_, local)) = locals.find(|(_, local)| local.object() == to) {
-            return Some(Edge {
-                kind: EdgeKind::Local,
-                name: self.local_in_words(local),
-            });
+            return Some(Edge::new(EdgeKind::Local, self.local_in_words(local)));
         }
         if self.graph.class_of_object(to) == Some(self.graph.class_of(from)) {
             return Some(Edge::to_class());

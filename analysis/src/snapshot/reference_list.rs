@@ -30,10 +30,10 @@ impl Snapshot {
     /// The references of an object.
     pub fn reference_list(&self, object: ObjectNumber) -> ReferenceList {
         let mut list = ReferenceList::default();
+        let target_of = |id: u64| self.graph.number(id).filter(|_| id != 0);
         let mut add = |kind, name: &str, id: u64| {
-            if let Some(target) = self.graph.number(id).filter(|_| id != 0) {
-                let name = name.to_owned();
-                list.listed.push((Edge { kind, name }, target));
+            if let Some(target) = target_of(id) {
+                list.listed.push((Edge::new(kind, name), target));
             }
         };
         if let Some(class) = self.graph.class_of_object(object) {
@@ -55,11 +55,15 @@ impl Snapshot {
         }
         match self.graph.locate(&self.file, object) {
             Some((_, SubRecord::Instance { values, .. })) => {
-                for placed in self.graph.classes().fields(self.graph.class_of(object)) {
+                let (classes, class) = (self.graph.classes(), self.graph.class_of(object));
+                for placed in classes.fields(class) {
                     let is_reference = placed.field.basic_type() == BasicType::Object;
                     let field = is_reference.then(|| values.get(placed.offset..)).flatten();
                     let id = field.and_then(|field| self.id_in(field)).unwrap_or(0);
-                    add(EdgeKind::Field, &placed.field.name, id);
+                    if let Some(target) = target_of(id) {
+                        list.listed
+                            .push((Edge::of_field(classes, class, &placed), target));
+                    }
                 }
             }
             Some((_, SubRecord::ObjectArray { elements, .. })) => {
@@ -73,8 +77,8 @@ impl Snapshot {
         let start = locals.partition_point(|local| local.0 < object);
         for (_, local) in locals[start..].iter().take_while(|local| local.0 == object) {
             let name = self.local_in_words(local);
-            let kind = EdgeKind::Local;
-            list.listed.push((Edge { kind, name }, local.object()));
+            list.listed
+                .push((Edge::new(EdgeKind::Local, name), local.object()));
         }
         let own = self.graph.id(object);
         if self
@@ -85,9 +89,8 @@ impl Snapshot {
             let classes = self.graph.classes().list().iter();
             for class in classes.filter(|class| class.loader == own && class.id != 0) {
                 if let Some(target) = self.graph.number(class.id) {
-                    let name = "defined class".to_owned();
-                    let kind = EdgeKind::DefinedClass;
-                    list.listed.push((Edge { kind, name }, target));
+                    let edge = Edge::new(EdgeKind::DefinedClass, "defined class");
+                    list.listed.push((edge, target));
                 }
             }
         }
@@ -119,11 +122,12 @@ impl Snapshot {
         let bytes = self.file.get(list.elements.clone())?;
         let bytes = bytes.get(element * width..)?.get(..width)?;
         let id = self.id_in(bytes)?;
-        Some(self.graph.number(id).filter(|_| id != 0).map(|target| {
-            let name = element.to_string();
-            let kind = EdgeKind::Element;
-            (Edge { kind, name }, target)
-        }))
+        Some(
+            self.graph
+                .number(id)
+                .filter(|_| id != 0)
+                .map(|target| (Edge::new(EdgeKind::Element, element.to_string()), target)),
+        )
     }
 
     /// True if the reference from one object to another is one that does not keep it alive.

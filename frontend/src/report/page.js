@@ -157,7 +157,7 @@
     });
     return make("ul", {class: "path"}, make("li", null, make("span", {class: "edge"}, p.root)), steps);
   };
-  const edge = e => e.kind === "field" ? "." + e.name : e.kind === "static" ? "." + e.name + " (static)" : e.kind === "element" ? "[" + e.name + "]" : e.name;
+  const edge = e => e.kind === "field" ? "." + e.name + (e.reference ? " (" + e.reference + ")" : "") : e.kind === "static" ? "." + e.name + " (static)" : e.kind === "element" ? "[" + e.name + "]" : e.name;
   const shares = rows => make("ul", null, rows.slice(0, 8).map(row => make("li", null, bytes(row.bytes) + " in " + count(row.objects) + " \u00d7 ", classOf(row.name))));
   if (data.dead_objects.length) section("dead", "Objects that should be gone",
     make("p", null, "Their life is over, and still something refers to them. One of the references that are underlined is the cause."),

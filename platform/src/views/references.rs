@@ -196,12 +196,11 @@ fn outgoing(source: &mut References<'_>) {
     if let Some((_, SubRecord::ObjectArray { elements, .. })) = record {
         let used = elements.iter().zip(0u32..).filter(|(id, _)| *id != 0);
         source.elements = Some((elements, used.map(|(_, index)| index).collect()));
-        source
-            .named
-            .extend(snapshot.class_object(object).map(|class| {
-                let (kind, name) = (EdgeKind::Class, "class".to_owned());
-                (Edge { kind, name }, class)
-            }));
+        source.named.extend(
+            snapshot
+                .class_object(object)
+                .map(|class| (Edge::new(EdgeKind::Class, "class"), class)),
+        );
         return;
     }
     let list = snapshot.reference_list(object);

@@ -110,6 +110,8 @@ pub struct Edge {
     pub kind: String,
     /// The name of the field, or a word.
     pub name: String,
+    /// The kind of `java.lang.ref.Reference` that holds it, if one does: `soft`, `weak`, `phantom` or `final`.
+    pub reference: Option<String>,
 }
 
 /// Objects of a class within some set.
