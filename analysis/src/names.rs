@@ -6,7 +6,7 @@ use hprof_format::binary::mutf8;
 use hprof_format::ids::{ClassSerial, ObjectId, StringId};
 pub use hprof_java_names::source_form;
 pub use hprof_stacks::family;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::heap::is_stack_chunk;
 
@@ -66,6 +66,26 @@ impl Names {
         let mut classes: Vec<u64> = known.chain(dumped).map(|class| class.get()).collect();
         classes.sort_unstable();
         classes
+    }
+
+    /// True if the file says of an identifier that it is a loaded class.
+    pub(crate) fn is_class(&self, class: ObjectId) -> bool {
+        self.classes.contains_key(&class)
+    }
+
+    /// The names of loaded classes for which `is_dumped` does not hold and that share their name with one
+    /// for which it does, as Java source has them, in order.
+    ///
+    /// Where a class is redefined, HotSpot keeps its old version as a class of its own, which it lists among the
+    /// loaded classes and roots (`ClassLoaderData::classes_do`) but does not dump, as it is not linked.
+    pub fn old_versions(&self, is_dumped: impl Fn(ObjectId) -> bool) -> Vec<String> {
+        let (dumped, old): (Vec<_>, Vec<_>) =
+            (self.classes.iter()).partition(|(class, _)| is_dumped(**class));
+        let dumped: FxHashSet<StringId> = dumped.into_iter().map(|(_, &name)| name).collect();
+        let old = old.into_iter().filter(|(_, name)| dumped.contains(*name));
+        let mut names: Vec<String> = old.filter_map(|(_, &name)| self.class_name(name)).collect();
+        names.sort_unstable();
+        names
     }
 
     /// The number of strings.

@@ -12,7 +12,7 @@ use super::classes::Classes;
 use super::ids::IdMap;
 use super::missing::MissingIds;
 use super::options::{Follow, ReferenceKind};
-use super::{Gaps, repeated, scan};
+use super::{Gaps, repeated, roots, scan};
 use crate::contents::{Contents, Format};
 use crate::heap::Layout;
 use crate::walk::{Pass, each_segment};
@@ -63,8 +63,13 @@ impl Gaps {
             _ => repeated::examples(file, id_size, &scan.ids, &scan.blocks, pass),
         };
         for root in scan.roots.iter().filter(|root| !root.object.is_null()) {
-            let is_there = scan.ids.number(root.object.get()).is_some();
-            gaps.dangling_roots += u64::from(!is_there);
+            if scan.ids.number(root.object.get()).is_some() {
+                continue;
+            }
+            match roots::is_undumped_class(root, &contents.names, &scan.used_classes) {
+                true => gaps.undumped_classes += 1,
+                false => gaps.dangling_roots += 1,
+            }
         }
         let has_numbers = scan.has_arrays_of_numbers();
         let archives = archives(&scan.roots, contents.is_android());

@@ -107,6 +107,10 @@ pub struct Gaps {
     pub lacks_arrays: bool,
     /// Roots whose object the file lacks.
     pub dangling_roots: u64,
+    /// Roots that are loaded classes without a dump of their own, as HotSpot writes of old versions of redefined
+    /// classes. They are none of `dangling_roots`.
+    #[serde(default)]
+    pub undumped_classes: u64,
     /// Objects of classes that the file does not describe.
     pub without_class: u64,
     /// Objects whose identifier another object before them has.
@@ -202,9 +206,13 @@ impl Graph {
         };
         let (ids, blocks) = (scan.ids, scan.blocks);
         let mut roots = Vec::with_capacity(scan.roots.len());
+        let mut slots = roots::FrameSlots::default();
         for root in &scan.roots {
             match ids.number(root.object.get()) {
-                Some(object) => roots.push(GraphRoot::new(object, root.kind)),
+                Some(object) => roots.push(slots.placed(GraphRoot::new(object, root.kind))),
+                None if roots::is_undumped_class(root, names, &scan.used_classes) => {
+                    gaps.undumped_classes += 1
+                }
                 None => gaps.dangling_roots += u64::from(!root.object.is_null()),
             }
         }

@@ -1,11 +1,12 @@
 //! Why objects are alive.
 
 use hprof_format::binary::tags::heap as tag;
-use hprof_format::model::RootKind;
+use hprof_format::model::{Root, RootKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::{Classes, IdMap};
+use crate::names::Names;
 use crate::numbers::ObjectNumber;
 
 /// Stands for no thread or no frame.
@@ -25,7 +26,8 @@ pub struct GraphRoot {
     pub thread: u32,
     /// The frame, 0 being the innermost, or [`NOTHING`].
     pub frame: u32,
-    /// The trace of a thread object, or [`NOTHING`].
+    /// The trace of a thread object; of what a stack holds its place among those of its frame, in the order
+    /// of the file, which is that of the frame's slots. Else [`NOTHING`].
     pub trace: u32,
 }
 
@@ -114,6 +116,31 @@ impl GraphRoot {
     }
 }
 
+/// True of a class of the boot loader that the file names, and of which it has neither a dump nor an object: an old
+/// version of a class that was redefined, or one that is not linked yet. HotSpot dumps neither, so nothing is
+/// missing. `used` are the classes of objects.
+pub(super) fn is_undumped_class(root: &Root, names: &Names, used: &FxHashSet<u64>) -> bool {
+    matches!(root.kind, RootKind::StickyClass)
+        && names.is_class(root.object)
+        && !used.contains(&root.object.get())
+}
+
+/// Numbers what each frame of a stack holds, in the order of the file.
+#[derive(Debug, Default)]
+pub(super) struct FrameSlots(FxHashMap<(u32, u32), u32>);
+
+impl FrameSlots {
+    /// The root with its place in its frame.
+    pub fn placed(&mut self, mut root: GraphRoot) -> GraphRoot {
+        if root.is_local() {
+            let next = self.0.entry((root.thread, root.frame)).or_default();
+            root.trace = *next;
+            *next = (*next + 1).min(NOTHING - 1);
+        }
+        root
+    }
+}
+
 /// Roots in two groups.
 #[derive(Debug, Default)]
 pub(super) struct Sorted {
@@ -127,7 +154,15 @@ pub(super) struct Sorted {
 /// Puts what is on the stack of a thread under the thread's object.
 pub(super) fn sort(mut all: Vec<GraphRoot>) -> Sorted {
     all.sort_unstable();
-    all.dedup();
+    // Of several slots of a frame with one object the last one counts.
+    let key = |root: &GraphRoot| (root.object, root.tag, root.thread, root.frame);
+    all.dedup_by(|later, first| {
+        let is_same = key(later) == key(first) && (first.is_local() || later.trace == first.trace);
+        if is_same {
+            first.trace = later.trace;
+        }
+        is_same
+    });
     let threads: FxHashMap<u32, ObjectNumber> = (all.iter().filter(|root| root.is_thread()))
         .map(|root| (root.thread, root.object()))
         .collect();

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use hprof_analysis::android::LeftOut;
-use hprof_analysis::contents::ReadError;
+use hprof_analysis::contents::{Dump, ReadError};
 use hprof_analysis::graph::Gaps;
 use serde_json::json;
 
@@ -58,6 +58,7 @@ impl Check {
             let lines = lines.chain(left_out::repeated(gaps.repeated_objects, repeated));
             lines.map(move |line| format!("heap dump {number}: {line}"))
         }));
+        let old_versions = old_versions(&opened);
         let is_sound = opened.contents.damage.is_empty() && missing.is_empty();
         if self.json {
             print_json(&json!({
@@ -67,11 +68,17 @@ impl Check {
                 "damage": opened.contents.damage,
                 "instead_of_data": opened.contents.instead_of_data(),
                 "missing": missing,
+                "old_versions": old_versions,
                 "roots": opened.contents.dumps.iter().map(|it| &it.census.roots).collect::<Vec<_>>(),
                 "gaps": gaps.iter().map(|(_, gaps, _)| gaps).collect::<Vec<_>>(),
             }))?;
         } else {
-            print(&as_text(&opened, &missing, Style::of_stdout()))?;
+            print(&as_text(
+                &opened,
+                &missing,
+                &old_versions,
+                Style::of_stdout(),
+            ))?;
         }
         Ok(ExitCode::from(u8::from(!is_sound)))
     }
@@ -113,7 +120,43 @@ fn missing_parts(opened: &Opened) -> Vec<String> {
     missing
 }
 
-fn as_text(opened: &Opened, missing: &[String], style: Style) -> String {
+/// The classes of which the dumps name an old version too, each once.
+fn old_versions(opened: &Opened) -> Vec<String> {
+    let contents = &opened.contents;
+    if contents.is_android() {
+        return Vec::new();
+    }
+    let of_dump = |dump: &Dump| {
+        let shapes = &dump.census.shapes;
+        contents
+            .names
+            .old_versions(|class| shapes.contains_key(&class))
+    };
+    let mut names: Vec<String> = contents.dumps.iter().flat_map(of_dump).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// Classes with old versions that are named.
+const OLD_VERSIONS: usize = 10;
+
+/// A line on old versions of classes, which are no damage.
+fn on_old_versions(names: &[String]) -> Option<String> {
+    let first = names.iter().take(OLD_VERSIONS).cloned().collect::<Vec<_>>();
+    let more = match names.len().saturating_sub(OLD_VERSIONS) {
+        0 => String::new(),
+        more => format!(" and {} more", count(more as u64)),
+    };
+    (!names.is_empty()).then(|| {
+        format!(
+            "old versions of redefined classes, which HotSpot lists and does not dump: {}{more}",
+            first.join(", ")
+        )
+    })
+}
+
+fn as_text(opened: &Opened, missing: &[String], old_versions: &[String], style: Style) -> String {
     let contents = &opened.contents;
     let damage = &contents.damage;
     let mut text = String::new();
@@ -126,6 +169,9 @@ fn as_text(opened: &Opened, missing: &[String], style: Style) -> String {
     }
     for line in missing {
         text.push_str(&format!("{line}\n"));
+    }
+    if let Some(line) = on_old_versions(old_versions) {
+        text.push_str(&format!("{}\n", printable(&line)));
     }
     // A listener makes such files of streams that end early, and says so in their names.
     if let Some(instead) = contents.instead_of_data() {
