@@ -5,8 +5,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
 use crate::numbers::ClassNumber;
+use crate::observations::{behind, finalizer_classes, is_waiting};
 use crate::retained::loader_name;
-use crate::snapshot::{Snapshot, Value};
+use crate::snapshot::Snapshot;
 
 /// The collections of one class.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -101,23 +102,16 @@ pub struct FinalizerRow {
     pub queued: u64,
     /// The size of those in the queue alone, in bytes.
     pub queued_bytes: u64,
+    /// The bytes that those in the queue keep from being freed, their own included.
+    pub held_bytes: u64,
 }
 
 /// Objects with a `finalize` method by class, those that wait in the queue first.
-///
-/// The VM makes a `java.lang.ref.Finalizer` for each such object. Once the object is dead, the
-/// collector puts that into a queue: its `queue` field is then no longer the queue it was
-/// registered with (`ReferenceQueue.ENQUEUED` or `NULL`), or it has a `next`.
 pub fn finalizers(snapshot: &Snapshot) -> Vec<FinalizerRow> {
     let graph = snapshot.graph();
     let classes = graph.classes();
-    let is_finalizer: Vec<bool> = classes
-        .numbers()
-        .map(|class| {
-            classes.is_a(class, "java.lang.ref.FinalReference")
-                || classes.is_a(class, "java.lang.ref.FinalizerReference")
-        })
-        .collect();
+    let is_finalizer = finalizer_classes(snapshot);
+    let mut waiting = Vec::new();
     let mut rows: FxHashMap<ClassNumber, FinalizerRow> = FxHashMap::default();
     for object in graph.objects() {
         if !is_finalizer[graph.class_of(object).index()] {
@@ -132,18 +126,20 @@ pub fn finalizers(snapshot: &Snapshot) -> Vec<FinalizerRow> {
             registered: 0,
             queued: 0,
             queued_bytes: 0,
+            held_bytes: 0,
         });
         row.registered += 1;
-        let queue = snapshot.field_object(object, "queue");
-        let is_enqueued = queue.is_some_and(|queue| {
-            classes.get(graph.class_of(queue)).name == "java.lang.ref.ReferenceQueue$Null"
-        });
-        let is_pending = matches!(snapshot.field(object, "discovered"), Some(Value::Object(_)));
-        if is_enqueued || is_pending {
+        if is_waiting(snapshot, object) {
             row.queued += 1;
             row.queued_bytes += graph.size(referent);
+            waiting.push(referent);
         }
     }
+    behind(snapshot, &waiting, |start, object| {
+        if let Some(row) = rows.get_mut(&graph.class_of(waiting[start])) {
+            row.held_bytes += graph.size(object);
+        }
+    });
     let mut rows: Vec<FinalizerRow> = rows.into_values().collect();
     rows.sort_by(|a, b| {
         let key = |row: &FinalizerRow| (row.queued, row.registered);

@@ -28,6 +28,8 @@ pub struct ThreadFacts {
     pub priority: Option<i32>,
     /// True for virtual threads.
     pub is_virtual: bool,
+    /// The object for which it is parked (`LockSupport.park(Object)`).
+    pub parked_for: Option<ObjectId>,
 }
 
 /// An object that a frame of a thread's stack refers to.
@@ -83,6 +85,7 @@ pub fn thread_facts(heap: &HeapFile<'_>) -> FxHashMap<ObjectId, ThreadFacts> {
             is_daemon: is_daemon.unwrap_or(is_virtual),
             priority: int("priority"),
             is_virtual,
+            parked_for: heap.reference(thread, "parkBlocker"),
         };
         (id, facts)
     });

@@ -21,6 +21,7 @@ pub use fill::{ClassShare, ObjectShare, children_by_class, classes_in, largest_i
 pub use find::{LeakOptions, leaks};
 pub use finding::{Copies, Filling, Finding, Holder, Subject};
 pub use sites::{AllocationSite, sites_of};
+pub(crate) use start::is_of_the_jdk;
 
 /// All suspects of a dump.
 #[derive(Debug, Clone, Serialize)]

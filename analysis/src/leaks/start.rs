@@ -12,7 +12,7 @@ const OWN_CLASS: &str = "class of the program, alive as long as its loader";
 const JDK: [&str; 6] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "oracle."];
 
 /// True of classes of the JDK, and of arrays of these or of primitives.
-pub(super) fn is_of_the_jdk(class: &str) -> bool {
+pub(crate) fn is_of_the_jdk(class: &str) -> bool {
     let element = class.trim_end_matches("[]");
     Primitive::of_name(element).is_some() || JDK.iter().any(|package| element.starts_with(package))
 }

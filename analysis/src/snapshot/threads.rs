@@ -9,6 +9,7 @@ use crate::contents::Thread;
 use crate::graph::{GraphRoot, NOTHING};
 use crate::heap::{ThreadFacts, is_virtual, thread_state};
 use crate::numbers::ObjectNumber;
+use crate::stacks::Frame;
 
 /// A thread of a dump.
 #[derive(Debug, Clone, serde::Serialize)]
@@ -72,6 +73,8 @@ impl Snapshot {
             is_daemon: is_daemon.unwrap_or(is_virtual),
             priority: small("priority"),
             is_virtual,
+            parked_for: (self.field_object(thread, "parkBlocker"))
+                .map(|blocker| ObjectId::new(self.graph.id(blocker))),
         }
     }
 
@@ -110,6 +113,12 @@ impl Snapshot {
 
     /// The methods on the stack of the thread with a serial, innermost first.
     pub fn stack(&self, serial: u32) -> Option<Vec<String>> {
+        let in_words = |frame: &Frame| format!("{}({})", frame.name(), frame.place());
+        Some(self.frames(serial)?.into_iter().map(in_words).collect())
+    }
+
+    /// The frames on the stack of the thread with a serial, innermost first.
+    pub fn frames(&self, serial: u32) -> Option<Vec<&Frame>> {
         let stacks = &self.contents.stacks;
         let root = (self.graph.roots().iter()).find(|r| r.is_thread() && r.thread == serial);
         let trace = root.filter(|root| root.trace != NOTHING);
@@ -118,19 +127,15 @@ impl Snapshot {
         // the thread goes before that.
         let own = own.filter(|trace| !trace.frames.is_empty());
         let frames = match own {
-            Some(trace) => trace.frames.clone(),
+            Some(trace) => &trace.frames,
             None => {
                 let serial = ThreadSerial::new(serial);
                 let mut all = stacks.traces().into_iter();
                 let found = all.find(|(_, trace)| trace.thread == Some(serial))?;
-                found.1.frames.clone()
+                &found.1.frames
             }
         };
-        let in_words = |&frame| {
-            let frame = stacks.frame(frame);
-            format!("{}({})", frame.name(), frame.place())
-        };
-        Some(frames.iter().map(in_words).collect())
+        Some(frames.iter().map(|&frame| stacks.frame(frame)).collect())
     }
 
     /// All threads that have an object, those that retain most first.

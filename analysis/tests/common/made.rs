@@ -301,9 +301,14 @@ impl Made {
 
     /// The object of a running thread.
     pub fn thread(&mut self, object: u64, serial: u32) {
+        self.thread_with(object, serial, u32::MAX);
+    }
+
+    /// The object of a running thread with a stack.
+    pub fn thread_with(&mut self, object: u64, serial: u32, trace: u32) {
         self.root(0x08, object);
         self.heap.extend(serial.to_be_bytes());
-        self.heap.extend([0xff; 4]);
+        self.heap.extend(trace.to_be_bytes());
     }
 
     /// A local variable of a thread.

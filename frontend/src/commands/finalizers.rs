@@ -37,6 +37,7 @@ impl Finalizers {
         let head = [
             ("waiting", Align::Right),
             ("their bytes", Align::Right),
+            ("held by them", Align::Right),
             ("registered", Align::Right),
             ("class", Align::Left),
         ];
@@ -46,6 +47,7 @@ impl Finalizers {
                 [
                     count(row.queued),
                     count(row.queued_bytes),
+                    count(row.held_bytes),
                     count(row.registered),
                     printable(&row.name),
                 ]

@@ -5,9 +5,11 @@ use std::process::ExitCode;
 use clap::Args;
 use hprof_analysis::android::traces;
 use hprof_analysis::leaks::{ClassShare, LeakOptions, leaks};
+use hprof_analysis::observations::observations;
 use hprof_analysis::paths::{Line, Path};
 use serde_json::json;
 
+use crate::observations::{Said, said};
 use crate::render::screen::{
     Align, Style, bytes, count, headless, percent, plural, print, print_json, printable,
 };
@@ -61,11 +63,13 @@ impl LeaksCommand {
             true => traces(&snapshot)?,
             false => Vec::new(),
         };
+        let observations = said(observations(&snapshot));
         if self.json {
             return print_json(&json!({
                 "file": snapshot.name,
                 "notes": snapshot::notes(&snapshot),
                 "is_partial": snapshot::is_partial(&snapshot),
+                "observations": observations,
                 "leaks": leaks,
                 "dead_objects": dead,
             }));
@@ -87,11 +91,24 @@ impl LeaksCommand {
             let line = "A part of the dump could not be seen: this holds for the rest only.";
             text.push_str(&format!("{}\n\n", style.warn(line)));
         }
+        for said in &observations {
+            text.push_str(&observation(said, style));
+        }
         text.push_str(&as_text(&leaks, style));
         text.push_str(&Style::of_stdout().dim(&snapshot::model(&snapshot)));
         text.push('\n');
         print(&text)
     }
+}
+
+fn observation(said: &Said, style: Style) -> String {
+    let mut text = style.bold(&printable(&said.headline));
+    text.push('\n');
+    for sentence in &said.sentences {
+        text.push_str(&format!("   {}\n", printable(sentence)));
+    }
+    text.push('\n');
+    text
 }
 
 fn as_text(leaks: &Explained, style: Style) -> String {

@@ -6,11 +6,14 @@ use std::process::ExitCode;
 use clap::Args;
 use hprof_analysis::contents::{Contents, Thread};
 use hprof_analysis::heap::{HeapFile, Local, ThreadFacts, locals, thread_facts};
+use hprof_analysis::locks::{Locks, locks_of_file};
 use hprof_analysis::numbers::ObjectNumber;
+use hprof_analysis::out_of_memory::{OutOfMemory, out_of_memory};
 use hprof_analysis::snapshot::Snapshot;
 use hprof_format::ids::{ObjectId, ThreadSerial, TraceSerial};
 use serde_json::{Value, json};
 
+use crate::observations::about_threads;
 use crate::open::{self, FileArgument};
 use crate::render::screen::{Style, bytes, count, plural, print, print_json, printable};
 use crate::snapshot::{self, OpenArguments};
@@ -18,7 +21,8 @@ use crate::snapshot::{self, OpenArguments};
 /// Show the threads of a heap dump or profile: names, states, stacks, and the objects that the
 /// stacks refer to.
 ///
-/// In heap dumps, names and states come from the thread objects. In profiles, the stack is that of
+/// In heap dumps, names and states come from the thread objects. Deadlocks, owners of locks and the thread that ran
+/// out of memory come first. In profiles, the stack is that of
 /// the thread's start, if the profile has it.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -79,7 +83,12 @@ impl Threads {
             && !self.json
             && let Some(snapshot) = self.indexed()
         {
-            return self.show(&snapshot.name, &mut rows_of_index(&snapshot));
+            let mut rows = rows_of_index(&snapshot);
+            let about = About {
+                error: snapshot.out_of_memory(),
+                locks: snapshot.locks(),
+            };
+            return self.show(&snapshot.name, &mut rows, &about);
         }
         let (opened, input) = self.file.open_mapped()?;
         open::warn_of_damage(&opened);
@@ -87,16 +96,22 @@ impl Threads {
         let heap = last.zip(input.mapped());
         let heap = heap.and_then(|(dump, file)| HeapFile::new(file, &opened.contents, dump));
         let mut facts = Facts::default();
+        let mut locks = Locks::default();
         if let Some(heap) = &heap {
             let spinner = open::spinner(&opened, "reading threads");
             facts.threads = thread_facts(heap).into_iter().collect();
+            locks = locks_of_file(heap, &facts.threads);
             if self.locals || self.json {
                 facts.locals = locals(heap).into_iter().collect();
             }
             spinner.finish_and_clear();
         }
         let mut rows = rows_of(&opened.contents, &mut facts);
-        self.show(&opened.name, &mut rows)
+        let about = About {
+            error: named(out_of_memory(&opened.contents), &rows),
+            locks,
+        };
+        self.show(&opened.name, &mut rows, &about)
     }
 
     /// The dump from its index, if that says all that reading the file would.
@@ -106,7 +121,7 @@ impl Threads {
         is_only_one.then_some(snapshot)
     }
 
-    fn show(&self, name: &str, rows: &mut Vec<Row>) -> anyhow::Result<ExitCode> {
+    fn show(&self, name: &str, rows: &mut Vec<Row>, about: &About) -> anyhow::Result<ExitCode> {
         if let Some(filter) = &self.filter {
             let has = |text: &str| text.contains(filter.as_str());
             rows.retain(|row| {
@@ -124,10 +139,11 @@ impl Threads {
             let rows: Vec<Value> = rows.iter().map(as_json).collect();
             return print_json(&json!({
                 "file": name, "rows_left_out": left_out, "threads": rows,
+                "out_of_memory": about.error, "locks": about.locks,
             }));
         }
         let style = Style::of_stdout();
-        let mut text = String::new();
+        let mut text = head(&about_threads(about.error.as_ref(), &about.locks), style);
         for row in rows.iter() {
             text.push_str(&title(row, style));
             if !self.names {
@@ -157,11 +173,16 @@ impl Threads {
             },
         )?;
         let threads = snapshot.threads();
+        let error = snapshot.out_of_memory();
+        let locks = snapshot.locks();
         if self.json {
-            return print_json(&json!({"file": snapshot.name, "threads": threads}));
+            return print_json(&json!({
+                "file": snapshot.name, "threads": threads,
+                "out_of_memory": error, "locks": locks,
+            }));
         }
         let style = Style::of_stdout();
-        let mut text = String::new();
+        let mut text = head(&about_threads(error.as_ref(), &locks), style);
         for thread in &threads {
             let name = thread.name.as_deref().unwrap_or("<name unknown>");
             text.push_str(&style.bold(&format!("\"{}\"", printable(name))));
@@ -193,6 +214,39 @@ impl Threads {
         text.push('\n');
         print(&text)
     }
+}
+
+/// Facts about threads together.
+struct About {
+    error: Option<OutOfMemory>,
+    locks: Locks,
+}
+
+/// The thread that ran out of memory with the name that its object has.
+fn named(error: Option<OutOfMemory>, rows: &[Row]) -> Option<OutOfMemory> {
+    let mut error = error?;
+    let row = rows
+        .iter()
+        .find(|row| row.thread.serial.get() == error.serial);
+    error.thread = row.and_then(|row| row.facts.name.clone());
+    Some(error)
+}
+
+/// Lines before the list of threads, with an empty one after them.
+fn head(lines: &[String], style: Style) -> String {
+    let mut text = String::new();
+    for line in lines {
+        let line = printable(line);
+        text.push_str(&match line.starts_with(' ') {
+            true => line,
+            false => style.warn(&line),
+        });
+        text.push('\n');
+    }
+    if !lines.is_empty() {
+        text.push('\n');
+    }
+    text
 }
 
 /// Facts of threads from the objects of a dump.

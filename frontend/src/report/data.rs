@@ -3,15 +3,17 @@
 use std::cmp::Reverse;
 
 use hprof_analysis::android::{AndroidFacts, Trace, android_facts, traces};
-use hprof_analysis::direct_buffers::{DirectBuffers, direct_buffers};
+use hprof_analysis::direct_buffers::{DirectBuffers, direct_memory};
 use hprof_analysis::duplicates::{Duplicates, duplicates};
 use hprof_analysis::leaks::{LeakOptions, ObjectShare, largest_in, leaks};
 use hprof_analysis::numbers::{ObjectNumber, Place};
+use hprof_analysis::observations::observations_with;
 use hprof_analysis::retained::{RetainedBy, RetainedRow, retained_by_several};
 use hprof_analysis::snapshot::Snapshot;
 use serde::Serialize;
 
 use super::details::{Detail, Details};
+use crate::observations::{Said, said};
 use crate::render::screen::plural;
 use crate::snapshot;
 use crate::suspects::Explained;
@@ -48,6 +50,8 @@ pub struct Report {
     pub android: Option<AndroidFacts>,
     /// On Android, objects whose life is over, with what keeps them alive.
     pub dead_objects: Vec<Trace>,
+    /// Observations beside the suspects: deadlocks, memory that no root reaches, memory outside of the heap.
+    pub observations: Vec<Said>,
     /// Leak suspects.
     pub leaks: Explained,
     /// The dominator tree as far as it matters.
@@ -154,6 +158,8 @@ impl Report {
         {
             notes.push(LOWER_BOUNDS.to_owned());
         }
+        let direct = direct_memory(snapshot);
+        let direct_buffers = direct.as_ref().map(|direct| direct.buffers);
         let graph = snapshot.graph();
         let dominators = snapshot.dominators();
         let live_bytes = dominators.live_bytes();
@@ -184,10 +190,11 @@ impl Report {
                 loaders: loaders.len() as u64,
                 roots: (graph.roots().len() + graph.locals().len()) as u64,
                 threads: graph.roots().iter().filter(|root| root.is_thread()).count() as u64,
-                direct_buffers: direct_buffers(snapshot),
+                direct_buffers,
             },
             android: graph.is_android().then(|| android_facts(snapshot)),
             dead_objects,
+            observations: said(observations_with(snapshot, direct)),
             leaks: Explained::new(leaks),
             tree,
             classes: cut(classes_by),

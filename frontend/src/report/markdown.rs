@@ -61,6 +61,18 @@ fn write(report: &Report, out: &mut String) -> std::fmt::Result {
         }
         path(&trace.path, out)?;
     }
+    if !report.observations.is_empty() {
+        writeln!(out, "## Observations\n")?;
+    }
+    for said in &report.observations {
+        writeln!(out, "- **{}**", prose(&said.headline))?;
+        for sentence in &said.sentences {
+            writeln!(out, "  - {}", prose(sentence))?;
+        }
+    }
+    if !report.observations.is_empty() {
+        writeln!(out)?;
+    }
     writeln!(out, "## Leak suspects\n")?;
     for (index, suspect) in report.leaks.suspects.iter().enumerate() {
         let (headline, sentences) = in_words(&suspect.suspect);

@@ -166,6 +166,10 @@
         (trace.missing_pixel_bytes ? ", and pixels that the file lacks: an estimated " + bytes(trace.missing_pixel_bytes) : "")),
       trace.library_leak ? make("p", null, "A known leak of Android itself: " + trace.library_leak + ".") : null,
       path(trace.path, trace.marks, trace.suspects))));
+  if (data.observations.length) section("observations", "Observations",
+    data.observations.map(said => make("article", {class: "suspect"},
+      make("h3", null, linked(said.headline)),
+      make("ul", null, said.sentences.map(text => make("li", null, linked(text)))))));
   const clear = data.leaks.suspects.some(suspect => suspect.share >= data.leaks.threshold);
   section("suspects", "Leak suspects",
     clear ? null : make("p", null, "Nothing keeps " + Math.round(100 * data.leaks.threshold) + "% of the heap alive by itself. The largest part is:"),

@@ -1,0 +1,145 @@
+//! Memory that no root reaches, and why.
+
+use rustc_hash::FxHashSet;
+use serde::Serialize;
+
+use super::FinalizerBacklog;
+use crate::leaks::ClassShare;
+use crate::numbers::ObjectNumber;
+use crate::parallel;
+use crate::snapshot::Snapshot;
+
+/// Memory that no root of a dump reaches.
+#[derive(Debug, Clone, Serialize)]
+pub struct NotReached {
+    /// The objects.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The share of all bytes of the dump, from 0 to 1.
+    pub share: f64,
+    /// The bytes of these that objects hold which wait to be finalized.
+    pub finalizable_bytes: u64,
+    /// Virtual threads without a carrier whose frames the dump lacks. What only these hold is among the objects.
+    pub threads_without_frames: u64,
+    /// True if the Serviceability Agent wrote the dump (`jhsdb`), which cannot collect before.
+    pub is_of_serviceability_agent: bool,
+    /// The classes that take most.
+    pub classes: Vec<ClassShare>,
+}
+
+/// The share of all bytes that is worth a word.
+const SHARE: f64 = 0.1;
+/// Classes that are listed.
+const CLASSES: usize = 3;
+/// Objects in one task.
+const TASK: usize = 1 << 16;
+
+/// The memory that no root of a dump reaches; `None` if it is little.
+pub(super) fn not_reached(
+    snapshot: &Snapshot,
+    backlog: Option<&FinalizerBacklog>,
+) -> Option<NotReached> {
+    let (graph, dominators) = (snapshot.graph(), snapshot.dominators());
+    let all = 8 * graph.sizes().total();
+    let bytes = all - dominators.live_bytes();
+    let share = bytes as f64 / all.max(1) as f64;
+    // Without roots nothing says what is garbage.
+    if share < SHARE || dominators.is_empty() {
+        return None;
+    }
+    Some(NotReached {
+        objects: (graph.len() - dominators.len()) as u64,
+        bytes,
+        share,
+        finalizable_bytes: backlog.map_or(0, |backlog| backlog.held_bytes),
+        threads_without_frames: threads_without_frames(snapshot),
+        is_of_serviceability_agent: is_of_serviceability_agent(snapshot),
+        classes: classes(snapshot),
+    })
+}
+
+/// Virtual threads that have a stack in the heap and no root: HotSpot writes these threads and the
+/// objects of their frames since JDK-8299426 only.
+fn threads_without_frames(snapshot: &Snapshot) -> u64 {
+    let graph = snapshot.graph();
+    let roots = graph.roots().iter().filter(|root| root.is_thread());
+    let roots: FxHashSet<ObjectNumber> = roots.map(|root| root.object()).collect();
+    let has_frames = |&thread: &ObjectNumber| {
+        let chunk = (snapshot.field_object(thread, "cont"))
+            .and_then(|continuation| snapshot.field_object(continuation, "tail"));
+        let number = |name| snapshot.field(chunk?, name)?.integer();
+        chunk.is_some() && number("sp").is_none_or(|sp| number("size").is_none_or(|size| sp < size))
+    };
+    let parked = snapshot.virtual_threads().filter(|thread| {
+        !roots.contains(thread) && snapshot.field_object(*thread, "carrierThread").is_none()
+    });
+    parked.filter(has_frames).count() as u64
+}
+
+/// The Serviceability Agent names an empty trace in each root of a thread (`HeapHprofBinWriter.java`), other
+/// writers one trace for each.
+fn is_of_serviceability_agent(snapshot: &Snapshot) -> bool {
+    let roots = || {
+        snapshot
+            .graph()
+            .roots()
+            .iter()
+            .filter(|root| root.is_thread())
+    };
+    let Some(first) = roots().next() else {
+        return false;
+    };
+    let contents = snapshot.contents();
+    if contents.settings.is_some() || snapshot.graph().is_android() {
+        return false;
+    }
+    let stacks = &contents.stacks;
+    let trace = hprof_format::ids::TraceSerial::new(first.trace);
+    roots().count() > 1
+        && roots().all(|root| root.trace == first.trace)
+        && stacks.frames_of(trace).is_empty()
+        && stacks
+            .traces()
+            .iter()
+            .any(|(_, trace)| !trace.frames.is_empty())
+}
+
+/// The classes of the objects that are not reached, those that take most first.
+fn classes(snapshot: &Snapshot) -> Vec<ClassShare> {
+    let (graph, dominators) = (snapshot.graph(), snapshot.dominators());
+    let count = graph.classes().list().len();
+    let parts = parallel::run(0, graph.len().div_ceil(TASK), |tasks| {
+        let mut sums = vec![(0u64, 0u64); count];
+        for task in tasks {
+            let objects = task * TASK..((task + 1) * TASK).min(graph.len());
+            for object in objects.map(ObjectNumber::new) {
+                if dominators.place(object).is_none() {
+                    let sum = &mut sums[graph.class_of(object).index()];
+                    *sum = (sum.0 + 1, sum.1 + graph.size(object));
+                }
+            }
+        }
+        sums
+    });
+    let sum = |class: usize| {
+        parts.iter().fold((0, 0), |sum, part| {
+            (sum.0 + part[class].0, sum.1 + part[class].1)
+        })
+    };
+    let mut classes: Vec<ClassShare> = (graph.classes().numbers())
+        .map(|class| {
+            let (objects, bytes) = sum(class.index());
+            let name = graph.classes().get(class).name.clone();
+            ClassShare {
+                name,
+                objects,
+                bytes,
+            }
+        })
+        .filter(|share| share.bytes > 0)
+        .collect();
+    classes.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.name.cmp(&b.name)));
+    classes.truncate(CLASSES);
+    classes
+}
