@@ -30,7 +30,8 @@ impl Question for Suspects {
     const NAME: &'static str = "suspects";
     const ABOUT: &'static str = "Names the leak suspects of a heap dump: what keeps an unexpected part \
         of the heap alive, with the facts in sentences, the object at which memory piles up, the path from \
-        a root to it with the field of each step, and what it keeps, by class. Ask this first about a leak.";
+        a root to it with the field of each step, and what it keeps, by class. Observations beside them: deadlocks, \
+        the thread that ran out of memory, memory that no root reaches, direct memory. Ask this first about a leak.";
 
     async fn ask(self, session: &Session, call: &Call) -> Result<Answer, Refusal> {
         let mut found = session

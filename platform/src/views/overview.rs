@@ -39,6 +39,8 @@ pub struct Overview {
     pub model: String,
     /// The gaps of the dump, as sentences.
     pub notes: Vec<String>,
+    /// Observations beside the suspects: deadlocks, memory that no root reaches, memory outside of the heap.
+    pub observations: Vec<ObservationItem>,
     /// Totals, as docs/report-schema.md has them.
     #[schema(value_type = Object)]
     pub summary: Value,
@@ -75,6 +77,7 @@ pub fn overview(opened: &Opened) -> Overview {
         created_at: report.created_millis,
         model: report.model.clone(),
         notes: report.notes.clone(),
+        observations: observations(report),
         summary: report.summary.clone(),
         jvm: jvm(report),
         biggest: biggest.collect(),
@@ -96,9 +99,31 @@ fn jvm(report: &Report) -> BTreeMap<String, String> {
     facts
 }
 
+/// An observation about a dump.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ObservationItem {
+    /// The kind, as docs/report-schema.md lists them.
+    pub kind: String,
+    /// The observation in a sentence.
+    pub title: String,
+    /// The facts, in sentences.
+    pub sentences: Vec<String>,
+}
+
+fn observations(report: &Report) -> Vec<ObservationItem> {
+    let all = report.observations.iter().map(|it| ObservationItem {
+        kind: it.kind.clone(),
+        title: it.headline.clone(),
+        sentences: it.sentences.clone(),
+    });
+    all.collect()
+}
+
 /// Leak suspects, the largest first.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Suspects {
+    /// Observations beside them.
+    pub observations: Vec<ObservationItem>,
     /// The suspects.
     pub items: Vec<SuspectItem>,
 }
@@ -169,6 +194,7 @@ pub struct SuspectChild {
 pub fn suspects(opened: &Opened) -> Suspects {
     let items = opened.report.leaks.suspects.iter();
     Suspects {
+        observations: observations(&opened.report),
         items: items.map(|suspect| item(opened, suspect)).collect(),
     }
 }
@@ -221,7 +247,10 @@ fn named(suspect: &Suspect) -> &str {
 /// A step of a way that a report tells.
 pub(super) fn step(step: &Step) -> PathItem {
     let field = step.edge.as_ref().map(|edge| match edge.kind.as_str() {
-        "field" => format!(".{}", edge.name),
+        "field" => match &edge.reference {
+            Some(kind) => format!(".{} ({kind})", edge.name),
+            None => format!(".{}", edge.name),
+        },
         "static" => format!(".{} (static)", edge.name),
         "element" => format!("[{}]", edge.name),
         _ => edge.name.clone(),

@@ -24,6 +24,8 @@ pub struct Report {
     pub notes: Vec<String>,
     /// Totals.
     pub summary: Value,
+    /// Observations beside the suspects.
+    pub observations: Vec<Observation>,
     /// Leak suspects.
     pub leaks: Leaks,
     /// The objects that retain most.
@@ -42,6 +44,18 @@ pub struct Report {
     pub android: Option<serde_json::Map<String, Value>>,
     /// On Android, objects whose life is over.
     pub dead_objects: Vec<DeadObject>,
+}
+
+/// An observation in words, such as a deadlock; the fields of its kind are in docs/report-schema.md.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Observation {
+    /// The kind.
+    pub kind: String,
+    /// The observation in a sentence.
+    pub headline: String,
+    /// The facts, in sentences.
+    pub sentences: Vec<String>,
 }
 
 /// Leak suspects.

@@ -64,7 +64,10 @@ fn is_daemon(opened: &Opened, thread: ObjectNumber) -> Option<bool> {
     }
 }
 
-/// The threads of a dump.
+/// The kinds of observations that are about threads (docs/report-schema.md).
+const OF_THREADS: [&str; 3] = ["out_of_memory", "deadlock", "lock_held"];
+
+/// The threads of a dump, with notes on deadlocks and locks.
 ///
 /// # Errors
 /// If the query names no column.
@@ -84,7 +87,13 @@ pub fn threads(opened: &Opened, query: &TableQuery) -> Result<Table, ViewError> 
         .is_empty()
         .then(|| "the dump names no thread with an object".to_owned());
     let records = Records::new(rows, &COLUMNS).largest_first("retained");
-    let table = records.about(|row| Links::object(row.id)).page(query)?;
+    let mut table = records.about(|row| Links::object(row.id)).page(query)?;
+    for observation in &opened.report.observations {
+        if OF_THREADS.contains(&observation.kind.as_str()) {
+            table.notes.push(observation.headline.clone());
+            table.notes.extend(observation.sentences.iter().cloned());
+        }
+    }
     Ok(table.with_note(note))
 }
 

@@ -212,11 +212,19 @@ export interface Suspect {
   children: { class: string; count: number; bytes: number }[];
 }
 
+export interface Observation {
+  kind: string;
+  title: string;
+  sentences: string[];
+}
+
 export interface Overview {
   file: string;
   created_at: number | null;
   model: string;
   notes: string[];
+  /** Absent in answers of earlier versions. */
+  observations?: Observation[];
   summary: Record<string, number>;
   jvm: Record<string, string>;
   biggest: { object: string | null; name: string; retained: number; percent: number }[];

@@ -35,6 +35,20 @@ export function Overview({ dump }: { dump: Dump }) {
       <TakenOut dump={dump} />
       <Rules dump={dump} />
       {s["live_objects"] === 0 && <p class="note">{o.nothingAlive}</p>}
+      {(facts.observations ?? []).map((observation, index) => (
+        <section key={index} class="card-block" aria-label={o.observation}>
+          <p class="lead-line">
+            <Linked text={said(observation.title)} />
+          </p>
+          <ul>
+            {observation.sentences.map((sentence, at) => (
+              <li key={at}>
+                <Linked text={said(sentence)} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
       {first && (
         <section class="card-block lead" aria-labelledby="main-suspect">
           <h2 id="main-suspect">{o.suspect}</h2>

@@ -258,6 +258,7 @@ export const en = {
     roots: "roots",
     biggest: "Objects that keep most alive",
     jvm: "JVM",
+    observation: "Observation",
     suspect: "Main suspect",
     toSuspects: "All suspects",
     toTree: "Dominator tree",

@@ -312,6 +312,7 @@ export const zh: Texts = {
     roots: "根",
     biggest: "保留内存最多的对象",
     jvm: "JVM",
+    observation: "观察结果",
     suspect: "主要嫌疑",
     toSuspects: "全部嫌疑",
     toTree: "支配树",
