@@ -88,14 +88,20 @@ pub fn direct_memory(snapshot: &Snapshot) -> Option<DirectMemory> {
     };
     let mut owners = Vec::new();
     let mut chunks = FxHashMap::default();
-    // Native code may have made several buffers of one place.
-    let mut seen = FxHashSet::default();
+    let mut uncleaned = Vec::new();
+    let mut images = FxHashSet::default();
     for object in graph.objects() {
         let class = graph.class_of(object);
         if names.chunks.contains(&class)
             && let Some(buffer) = snapshot.field_object(object, "memory")
         {
             chunks.insert(buffer, object);
+        }
+        if names.images.contains(&class)
+            && let Some(map) = snapshot.field_object(object, "memoryMap")
+        {
+            images.insert(map);
+            images.extend(snapshot.field_object(map, "att"));
         }
         if !names.buffers.contains(&class) {
             continue;
@@ -107,17 +113,24 @@ pub fn direct_memory(snapshot: &Snapshot) -> Option<DirectMemory> {
                 owners.push((object, bytes));
             }
             Some(Memory::Uncleaned(bytes)) => {
-                let address = snapshot
-                    .field(object, "address")
-                    .and_then(|it| it.integer());
                 // Without a Cleaner, memory of a buffer that nothing holds has been freed by hand.
-                if snapshot.dominators().place(object).is_some() && seen.insert(address) {
-                    memory.buffers.add(bytes);
-                    memory.without_cleaner.add(bytes);
-                    owners.push((object, bytes));
+                if snapshot.dominators().place(object).is_some() {
+                    uncleaned.push((object, bytes));
                 }
             }
             None => {}
+        }
+    }
+    // Native code may have made several buffers of one place.
+    let mut seen = FxHashSet::default();
+    for (object, bytes) in uncleaned {
+        let address = snapshot.field(object, "address");
+        if images.contains(&object) {
+            memory.mapped.add(bytes);
+        } else if seen.insert(address.and_then(|it| it.integer())) {
+            memory.buffers.add(bytes);
+            memory.without_cleaner.add(bytes);
+            owners.push((object, bytes));
         }
     }
     let ways = owners.into_iter().map(|(buffer, bytes)| {
@@ -137,6 +150,8 @@ struct Names {
     deallocator: Option<ClassNumber>,
     /// Netty's chunks of pooled memory.
     chunks: Vec<ClassNumber>,
+    /// Readers of the JDK's own modules, whose file the VM maps (`BasicImageReader.java`).
+    images: Vec<ClassNumber>,
 }
 
 impl Names {
@@ -153,6 +168,9 @@ impl Names {
             buffers,
             deallocator: first("java.nio.DirectByteBuffer$Deallocator"),
             chunks: all(&["io.netty.buffer.PoolChunk"]),
+            images: (classes.numbers())
+                .filter(|&class| classes.is_a(class, "jdk.internal.jimage.BasicImageReader"))
+                .collect(),
         })
     }
 

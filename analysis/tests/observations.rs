@@ -193,6 +193,15 @@ fn direct_memory_without_a_cleaner_is_counted_by_pool_and_arena() {
     }
     let descriptor = made.instance(object, &[]);
     all.push(buffer(&mut made, 4096, &[("fd", Ref(descriptor))]));
+    // The JDK's modules, which the VM maps: a view of a buffer of native code.
+    let reader_class = made.class(
+        "jdk.internal.jimage.BasicImageReader",
+        object,
+        &[("memoryMap", Ref(0))],
+    );
+    let image = buffer(&mut made, 129 << 20, &[]);
+    let view = buffer(&mut made, 129 << 20, &[("att", Ref(image))]);
+    all.push(made.instance(reader_class, &[("memoryMap", Ref(view))]));
     // Freed, as nothing holds it.
     buffer(&mut made, 77 << 20, &[]);
     let array = made.array(array_class, &all);
@@ -202,7 +211,7 @@ fn direct_memory_without_a_cleaner_is_counted_by_pool_and_arena() {
     let of = |buffers, capacity| DirectBuffers { buffers, capacity };
     assert_eq!(memory.buffers, of(25, 340_787_200));
     assert_eq!(memory.without_cleaner, memory.buffers);
-    assert_eq!(memory.mapped, of(1, 4096));
+    assert_eq!(memory.mapped, of(2, 4096 + (129 << 20)));
     let pool = &memory.holders[0];
     assert_eq!(pool.name, "io.netty.buffer.PooledByteBufAllocator");
     assert_eq!(pool.buffers, of(20, 20 * (16 << 20)));

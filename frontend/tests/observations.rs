@@ -32,7 +32,7 @@ fn of_kind(file: &str, kind: &str) -> Vec<Value> {
     found.cloned().collect()
 }
 
-fn name<'a>(thread: &'a Value) -> &'a str {
+fn name(thread: &Value) -> &str {
     thread["name"].as_str().expect("a name")
 }
 

@@ -71,10 +71,8 @@ pub fn observations_with(snapshot: &Snapshot, direct: Option<DirectMemory>) -> V
     found.extend(weak.into_iter().map(Observation::WeakEntriesStay));
     let live_bytes = snapshot.dominators().live_bytes();
     let is_large = |memory: &DirectMemory| {
-        let bytes = memory
-            .buffers
-            .capacity
-            .saturating_add(memory.mapped.capacity);
+        // Mapped files take no memory of their own, and every JVM maps its modules.
+        let bytes = memory.buffers.capacity;
         bytes >= LEAST_DIRECT || bytes > live_bytes / DIRECT_SHARE
     };
     found.extend(direct.filter(is_large).map(Observation::DirectMemory));
