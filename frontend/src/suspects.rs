@@ -1,6 +1,6 @@
 //! Leak suspects in words.
 
-use hprof_analysis::leaks::{ClassShare, Copies, Filling, Holder, Leaks, Subject, Suspect};
+use hprof_analysis::leaks::{ClassShare, Copies, Filling, Holder, Leaks, Subject, Suspect, Within};
 use serde::Serialize;
 
 use crate::render::screen::count;
@@ -14,8 +14,10 @@ pub struct Explained {
     pub live_objects: u64,
     /// The share of the live heap from which something is a suspect.
     pub threshold: f64,
-    /// The suspects, the largest first.
+    /// The suspects, the largest first; none if nothing stands out.
     pub suspects: Vec<ExplainedSuspect>,
+    /// The largest object, if there are no suspects.
+    pub largest: Option<ExplainedSuspect>,
     /// The live bytes that belong to no suspect.
     pub other_bytes: u64,
 }
@@ -45,54 +47,144 @@ impl Explained {
             live_objects: leaks.live_objects,
             threshold: leaks.threshold,
             suspects: leaks.suspects.into_iter().map(explain).collect(),
+            largest: leaks.largest.map(explain),
             other_bytes: leaks.other_bytes,
         }
     }
 }
 
-/// The suspicion, in one sentence.
+/// The sentence before the largest object, if there are no suspects.
+pub fn nothing(threshold: f64) -> String {
+    let percent = 100.0 * threshold;
+    format!(
+        "Nothing of the program keeps {percent:.0}% of the heap alive by itself. The largest part is:"
+    )
+}
+
+/// The suspicion, in one sentence: what keeps how much, and the field, variable or threads that hold it.
 pub fn headline(suspect: &Suspect) -> String {
     let number = count(suspect.count);
-    let subject = match &suspect.finding.subject {
+    let finding = &suspect.finding;
+    let subject = match &finding.subject {
         Subject::Object(description) if description.starts_with("class ") => capital(description),
         Subject::Object(description) => format!("One {description}"),
         Subject::Group(class) => format!("{number} objects of class {class}"),
         Subject::Alike(class) => {
             format!("{number} objects of class {class}, held each in the same way,")
         }
-        Subject::ThreadLocals(class) => {
-            format!("{number} values of ThreadLocals of class {class}, held each by its thread,")
-        }
+        Subject::ThreadLocals(class) => match &finding.holder {
+            Holder::ThreadLocal {
+                threads: Some(_), ..
+            } => format!("{number} values of ThreadLocals of class {class}"),
+            _ => format!(
+                "{number} values of ThreadLocals of class {class}, held each by its thread,"
+            ),
+        },
+        Subject::Threads {
+            name,
+            class,
+            are_virtual,
+        } => threads(&number, name.as_deref(), class, *are_virtual),
     };
-    let keeps = match suspect.finding.subject {
+    let keeps = match finding.subject {
         Subject::Object(_) => "keeps",
         _ => "keep",
     };
-    let besides = match (&suspect.finding.subject, suspect.finding.is_rest) {
+    let besides = match (&finding.subject, finding.is_rest) {
         (Subject::Object(_) | Subject::Group(_), true) => ", besides what other suspects keep",
         _ => "",
     };
     format!(
-        "{subject} {keeps} {} alive, {:.1}% of the heap{besides}",
+        "{subject} {keeps} {} alive, {:.1}% of the heap{besides}{}",
         bytes(suspect.retained_bytes),
         100.0 * suspect.share,
+        held(suspect),
     )
+}
+
+fn threads(number: &str, name: Option<&str>, class: &str, are_virtual: bool) -> String {
+    let kind = match are_virtual {
+        true => "virtual threads",
+        false => "threads",
+    };
+    let name = name.map_or(String::new(), |name| format!(" \"{name}\""));
+    let class = match class {
+        "java.lang.Thread" | "java.lang.VirtualThread" => String::new(),
+        class => format!(" of class {class}"),
+    };
+    format!("{number} {kind}{name}{class}")
+}
+
+/// The end of the first sentence: who holds the suspect.
+fn held(suspect: &Suspect) -> String {
+    let root = &suspect.path.root;
+    if let Subject::Object(description) = &suspect.finding.subject
+        && description.starts_with("class ")
+    {
+        // A class lives as long as its loader, whatever else refers to it.
+        return String::new();
+    }
+    match &suspect.finding.holder {
+        Holder::None => String::new(),
+        Holder::ThreadLocal { variable, threads } => {
+            let threads = threads.as_ref();
+            let threads = threads.map_or(String::new(), |it| format!(", in threads \"{it}\""));
+            let variable = variable.as_ref().map_or(String::new(), |it| {
+                format!(", by the static field {} of class {}", it.field, it.class)
+            });
+            format!("{threads}{variable}")
+        }
+        Holder::Static { field, class, .. } => {
+            format!(", held by the static field {field} of {class}")
+        }
+        Holder::Root {
+            local: Some(local), ..
+        } => format!(", held by the {root} ({local})"),
+        // A class of the program is its own root.
+        Holder::Root { local: None, .. } if suspect.path.steps.len() < 2 => String::new(),
+        Holder::Root { local: None, .. } => format!(", held by the {root}"),
+        Holder::Threads {
+            local: Some(local), ..
+        } => format!(", mostly by a {local}"),
+        Holder::Threads {
+            field: Some(field), ..
+        } => format!(", mostly by the field {field}"),
+        Holder::Threads { .. } => String::new(),
+    }
 }
 
 /// The facts known about a suspect, in sentences.
 pub fn sentences(suspect: &Suspect) -> Vec<String> {
     let finding = &suspect.finding;
     let root = &suspect.path.root;
-    let holder = match finding.subject {
-        Subject::Object(_) => holder(suspect, "It is"),
-        Subject::Group(_) => holder(suspect, "They are"),
-        Subject::Alike(_) => format!("One of them: {}", holder(suspect, "it is")),
-        Subject::ThreadLocals(_) => format!(
+    let mut sentences = Vec::new();
+    match &finding.subject {
+        Subject::Object(_) | Subject::Group(_) if is_said(suspect) => {}
+        Subject::Object(_) => sentences.push(holder(suspect, "It is")),
+        Subject::Group(_) => sentences.push(holder(suspect, "They are")),
+        Subject::Alike(_) => sentences.push(format!("One of them: {}", holder(suspect, "it is"))),
+        Subject::ThreadLocals(_) => sentences.push(format!(
             "A thread keeps the values of its ThreadLocals until it ends or calls \
              ThreadLocal.remove(). One of the threads is the {root}."
-        ),
-    };
-    let mut sentences = vec![holder];
+        )),
+        Subject::Threads { .. } => {}
+    }
+    if let Holder::Threads {
+        value,
+        value_bytes,
+        method,
+        through,
+        ..
+    } = &finding.holder
+    {
+        sentences.push(format!(
+            "The largest is the {root}, in which one {value} keeps {} alive{}.",
+            bytes(*value_bytes),
+            path(through)
+        ));
+        let method = method.as_ref();
+        sentences.extend(method.map(|it| format!("Its innermost method of the program is {it}.")));
+    }
     if finding.is_soft {
         sentences.push(
             "Only soft references lead to it: the collector frees it before memory runs out, so by itself it is \
@@ -114,6 +206,16 @@ pub fn sentences(suspect: &Suspect) -> Vec<String> {
     sentences
 }
 
+/// True if the first sentence has said all about the holder.
+fn is_said(suspect: &Suspect) -> bool {
+    match &suspect.finding.holder {
+        Holder::Static { through, .. } | Holder::Root { through, .. } => {
+            through.is_empty() && !held(suspect).is_empty()
+        }
+        _ => false,
+    }
+}
+
 /// A sentence on who holds a suspect, which begins with `it`.
 fn holder(suspect: &Suspect, it: &str) -> String {
     let root = &suspect.path.root;
@@ -121,7 +223,7 @@ fn holder(suspect: &Suspect, it: &str) -> String {
         Holder::None => {
             format!("No single object holds them all; the largest is kept alive by: {root}.")
         }
-        Holder::ThreadLocal => format!(
+        Holder::ThreadLocal { .. } => format!(
             "{it} the value of a ThreadLocal of the {root}, which keeps it until the thread ends \
              or calls ThreadLocal.remove()."
         ),
@@ -141,6 +243,7 @@ fn holder(suspect: &Suspect, it: &str) -> String {
             local: None,
             through,
         } => format!("{it} held by the {root}{}.", path(through)),
+        Holder::Threads { through, .. } => format!("{it} held by the {root}{}.", path(through)),
     }
 }
 
@@ -164,6 +267,7 @@ fn filling(filling: &Filling) -> String {
             class,
             nodes,
             average,
+            within,
             are_loaders,
             copies,
         } => {
@@ -184,6 +288,10 @@ fn filling(filling: &Filling) -> String {
                 text.push_str(", with all classes that they have loaded");
             }
             text.push('.');
+            if let Some(Within { objects, class }) = within {
+                let objects = objects.map_or(String::new(), |it| format!("{} ", count(it)));
+                text.push_str(&format!(" They hold {objects}objects of class {class}."));
+            }
             if let Some(copies) = copies {
                 text.push(' ');
                 text.push_str(&loaded_again(copies));

@@ -88,8 +88,7 @@ fn a_queue_is_a_suspect_as_a_whole() {
             &[
                 "java.util.concurrent.LinkedBlockingQueue with 100,000 elements",
                 "static field tasks of class LeakQueue",
-                // The queue refers to the last node itself.
-                "99,999 objects of class LeakQueue$Task",
+                "100,000 objects of class LeakQueue$Task",
             ],
         );
         let second = leaks[1]["headline"].as_str().unwrap();

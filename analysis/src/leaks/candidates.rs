@@ -1,13 +1,16 @@
-//! Finds what keeps much of a heap alive: single objects, what is left of an object beside its
-//! largest children, and groups of objects of one class.
+//! Finds what keeps much of a heap alive: single objects, what is left of an object beside others that keep much
+//! themselves, groups of objects of one class, and pools of threads.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::parts::{CHAIN, Parts};
+use super::pools::{Pool, pools};
+use crate::names::family;
 use crate::numbers::{ClassNumber, Place};
 use crate::snapshot::Snapshot;
 
-/// Objects of one class that follow one another are a list from this number on.
-pub(super) const LIST: usize = 16;
+/// Nodes that follow one another are a list from this number on.
+pub(super) const LIST: u64 = 16;
 /// Members of a group that are looked at.
 pub(super) const SAMPLE: usize = 200;
 
@@ -17,129 +20,193 @@ pub(super) struct Candidate {
     pub members: Vec<Place>,
     /// How many there are in all.
     pub count: u64,
-    /// The bytes that they keep alive.
+    /// The bytes that they keep alive, without those of other candidates below them.
     pub bytes: u64,
-    /// True if other candidates are below it, of which nothing is in `bytes`.
-    pub is_rest: bool,
-    /// The class, if the members are suspected for their number.
-    pub group: Option<String>,
+    /// The kind.
+    pub kind: Kind,
+}
+
+impl Candidate {
+    /// An object with all that it keeps alive.
+    pub fn one(snapshot: &Snapshot, place: Place) -> Self {
+        Self {
+            members: vec![place],
+            count: 1,
+            bytes: snapshot.dominators().retained(place),
+            kind: Kind::Whole,
+        }
+    }
+}
+
+/// The kinds of candidates.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// One object with all that it keeps alive.
+    Whole,
+    /// One object without what other candidates keep alive.
+    Rest,
+    /// Objects of a class, suspected for their number.
+    Group(String),
+    /// Threads.
+    Pool(Pool),
+}
+
+/// An object that keeps much alive, during the search.
+struct Anchor {
+    place: Place,
+    above: usize,
+    /// The bytes of other anchors under this one.
+    below: u64,
+    has_others: bool,
+    /// True of a link in a chain that belongs to the anchor above.
+    is_link: bool,
 }
 
 /// All that keeps at least `threshold` bytes alive and is not within another candidate.
-pub(super) fn candidates(snapshot: &Snapshot, threshold: u64) -> Vec<Candidate> {
-    let dominators = snapshot.dominators();
-    let mut found = Vec::new();
-    let mut todo = vec![None];
-    while let Some(place) = todo.pop() {
-        let (mut big, mut rest) = (Vec::new(), 0);
-        for child in dominators.children(place) {
-            match dominators.retained(child) {
-                bytes if bytes >= threshold => big.push(child),
-                bytes => rest += bytes,
-            }
-        }
-        match place {
-            None => found.extend(groups(snapshot, threshold)),
-            Some(place) if big.is_empty() => {
-                let place = list_start(snapshot, place);
-                found.push(Candidate {
-                    members: vec![place],
-                    count: 1,
-                    bytes: dominators.retained(place),
-                    is_rest: false,
-                    group: None,
-                });
-            }
-            Some(place) if rest >= threshold => found.push(Candidate {
-                members: vec![place],
-                count: 1,
-                bytes: rest,
-                is_rest: true,
-                group: None,
-            }),
-            Some(_) => {}
-        }
-        todo.extend(big.into_iter().map(Some));
-    }
-    disjoint(snapshot, found)
-}
-
-/// Leaves those candidates out that lie within another one: that of a list starts at its first
-/// node, above what the other nodes hold.
-fn disjoint(snapshot: &Snapshot, found: Vec<Candidate>) -> Vec<Candidate> {
-    let whole: Vec<std::ops::Range<Place>> = (found.iter())
-        .filter(|candidate| candidate.group.is_none() && !candidate.is_rest)
-        .map(|candidate| candidate.members[0])
-        .map(|place| place..snapshot.dominators().end(place))
+pub(super) fn candidates(snapshot: &Snapshot, parts: &Parts<'_>, threshold: u64) -> Vec<Candidate> {
+    let pools = pools(snapshot, threshold);
+    let pooled: FxHashSet<Place> = (pools.iter().flat_map(|it| it.members.iter()))
+        .copied()
         .collect();
-    let is_within = |candidate: &Candidate| {
-        let place = candidate.members[0];
-        let mut above = whole.iter().filter(|range| range.contains(&place));
-        match candidate.is_rest {
-            true => above.next().is_some(),
-            false => above.any(|range| range.start != place),
-        }
-    };
-    let mut seen = FxHashSet::default();
-    let mut left = found;
-    left.retain(|candidate| {
-        candidate.group.is_some()
-            || !is_within(candidate) && seen.insert((candidate.members[0], candidate.is_rest))
-    });
-    left
+    let mut found = groups(snapshot, threshold, &pooled);
+    found.extend(singles(snapshot, parts, threshold, &pooled));
+    found.extend(pools.into_iter().map(|pool| Candidate {
+        members: pool.members.clone(),
+        count: pool.members.len() as u64,
+        bytes: pool.bytes,
+        kind: Kind::Pool(pool),
+    }));
+    found
 }
 
-/// The first node of the list that a place is a node of, or the place itself. Each node of a list
-/// dominates the next one, so the last one that keeps enough alive lies anywhere.
-fn list_start(snapshot: &Snapshot, place: Place) -> Place {
-    let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
-    let class = graph.class_of(dominators.object(place));
-    let above = |&place: &Place| {
-        let above = dominators.above(place)?;
-        // In a tree of nodes others keep alive as much.
-        let is_main = dominators.retained(place) >= dominators.retained(above) / 10 * 9;
-        let is_node = graph.class_of(dominators.object(above)) == class;
-        (is_node && is_main).then_some(above)
+/// A place on the way down, with the anchor that it belongs to and the collection that it is a part of.
+#[derive(Clone, Copy)]
+struct Step {
+    place: Place,
+    anchor: usize,
+    container: Place,
+}
+
+/// Single objects. All that keeps enough alive is looked at, from the roots down; parts of collections and nodes
+/// of lists belong to the object that they are the parts of.
+fn singles(
+    snapshot: &Snapshot,
+    parts: &Parts<'_>,
+    threshold: u64,
+    pooled: &FxHashSet<Place>,
+) -> Vec<Candidate> {
+    let dominators = snapshot.dominators();
+    let is_big = |place: &Place| dominators.retained(*place) >= threshold;
+    let anchor = |place, above| Anchor {
+        place,
+        above,
+        below: 0,
+        has_others: false,
+        is_link: false,
     };
-    let (mut start, mut length) = (place, 0);
-    for node in std::iter::successors(Some(place), above) {
-        (start, length) = (node, length + 1);
+    let mut anchors = Vec::new();
+    // The steps to a place, the nearest first.
+    let mut todo: Vec<[Option<Step>; CHAIN]> = Vec::new();
+    let tops = dominators.children(None).filter(is_big);
+    for place in tops.filter(|place| !pooled.contains(place)) {
+        let step = Step {
+            place,
+            anchor: anchors.len(),
+            container: place,
+        };
+        anchors.push(anchor(place, anchors.len()));
+        todo.push([Some(step), None, None]);
     }
-    if length >= LIST { start } else { place }
+    while let Some(steps) = todo.pop() {
+        let Some(at) = steps[0] else { continue };
+        let way = parts.way(at.place);
+        for child in dominators.children(Some(at.place)).filter(is_big) {
+            let chained = parts.chained(&way, child);
+            let chained = chained.and_then(|up| Some((up, steps[up - 1]?)));
+            let (anchor, container) = if let Some((up, first)) = chained {
+                // What lies between two nodes of a chain is no suspect either.
+                for step in steps[..up - 1].iter().flatten() {
+                    anchors[step.anchor].is_link |= step.anchor > first.anchor;
+                }
+                (first.anchor, first.container)
+            } else if let Some(inside) = parts.collection_of(at.container, at.place, child) {
+                (at.anchor, inside)
+            } else {
+                anchors.push(anchor(child, at.anchor));
+                (anchors.len() - 1, child)
+            };
+            let step = Step {
+                place: child,
+                anchor,
+                container,
+            };
+            todo.push([Some(step), steps[0], steps[1]]);
+        }
+    }
+    // Those below come after those above.
+    for at in (0..anchors.len()).rev() {
+        let (above, place) = (anchors[at].above, anchors[at].place);
+        if above == at {
+            continue;
+        }
+        let (below, has_others) = match anchors[at].is_link {
+            true => (anchors[at].below, anchors[at].has_others),
+            false => (dominators.retained(place), true),
+        };
+        anchors[above].below += below;
+        anchors[above].has_others |= has_others;
+    }
+    let anchors = anchors.into_iter().filter(|it| !it.is_link);
+    let candidates = anchors.map(|it| Candidate {
+        members: vec![it.place],
+        count: 1,
+        bytes: dominators.retained(it.place).saturating_sub(it.below),
+        kind: match it.has_others {
+            true => Kind::Rest,
+            false => Kind::Whole,
+        },
+    });
+    candidates.filter(|it| it.bytes >= threshold).collect()
 }
 
 /// Objects under the roots that keep little alive each, but much as a class.
-fn groups(snapshot: &Snapshot, threshold: u64) -> Vec<Candidate> {
+fn groups(snapshot: &Snapshot, threshold: u64, pooled: &FxHashSet<Place>) -> Vec<Candidate> {
     let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
     let small = || {
         let children = dominators.children(None);
         children.filter(|&child| {
             let object = dominators.object(child);
-            dominators.retained(child) < threshold && graph.class_of_object(object).is_none()
+            dominators.retained(child) < threshold
+                && graph.class_of_object(object).is_none()
+                && !pooled.contains(&child)
         })
     };
     let mut sums: FxHashMap<ClassNumber, (u64, u64)> = FxHashMap::default();
     for child in small() {
-        let sum = sums
-            .entry(graph.class_of(dominators.object(child)))
-            .or_default();
-        sum.0 += 1;
-        sum.1 += dominators.retained(child);
+        let class = graph.class_of(dominators.object(child));
+        let sum = sums.entry(class).or_default();
+        *sum = (sum.0 + 1, sum.1 + dominators.retained(child));
     }
-    sums.retain(|_, sum| sum.1 >= threshold);
-    let group = |(class, (count, bytes)): (ClassNumber, (u64, u64))| {
-        let mut members: Vec<Place> = small()
-            .filter(|&child| graph.class_of(dominators.object(child)) == class)
-            .collect();
+    // Generated classes are many with one object each.
+    let mut families: FxHashMap<String, (Vec<ClassNumber>, u64, u64)> = FxHashMap::default();
+    for (class, (count, bytes)) in sums {
+        let name = family(&graph.classes().get(class).name).into_owned();
+        let sum = families.entry(name).or_default();
+        sum.0.push(class);
+        *sum = (std::mem::take(&mut sum.0), sum.1 + count, sum.2 + bytes);
+    }
+    families.retain(|_, sum| sum.2 >= threshold);
+    let group = |(name, (classes, count, bytes)): (String, (Vec<ClassNumber>, u64, u64))| {
+        let is_one = |&child: &Place| classes.contains(&graph.class_of(dominators.object(child)));
+        let mut members: Vec<Place> = small().filter(is_one).collect();
         members.sort_by_key(|&place| (std::cmp::Reverse(dominators.retained(place)), place));
         members.truncate(SAMPLE);
         Candidate {
             members,
             count,
             bytes,
-            is_rest: false,
-            group: Some(graph.classes().get(class).name.clone()),
+            kind: Kind::Group(name),
         }
     };
-    sums.into_iter().map(group).collect()
+    families.into_iter().map(group).collect()
 }

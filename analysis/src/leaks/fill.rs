@@ -65,7 +65,7 @@ pub fn classes_in_all(
         sum.1 += graph.size(object);
     }
     let sums = graph.classes().numbers().zip(sums);
-    sorted(snapshot, sums.filter(|(_, sum)| sum.0 > 0))
+    by_name(snapshot, sums.filter(|(_, sum)| sum.0 > 0))
 }
 
 /// The objects directly under a place in the dominator tree, by class, with the bytes that they
@@ -82,34 +82,7 @@ pub fn children_by_class(
         sum.0 += 1;
         sum.1 += snapshot.dominators().retained(child);
     }
-    sorted(snapshot, sums.into_iter())
-}
-
-/// The nodes of a list that starts at a place, with the bytes that they take themselves, and what
-/// they keep alive directly, by class; `None` if fewer than `least` nodes follow one another.
-pub fn list_by_class(snapshot: &Snapshot, start: Place, least: usize) -> Option<Vec<ClassShare>> {
-    let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
-    let class_of = |place| graph.class_of(dominators.object(place));
-    let class = class_of(start);
-    let mut sums: FxHashMap<ClassNumber, (u64, u64)> = FxHashMap::default();
-    let mut nodes = (0, 0);
-    let mut next = Some(start);
-    while let Some(node) = next.take() {
-        nodes.0 += 1;
-        nodes.1 += graph.size(dominators.object(node));
-        for child in dominators.children(Some(node)) {
-            if class_of(child) == class && next.is_none() {
-                next = Some(child);
-                continue;
-            }
-            let sum = sums.entry(class_of(child)).or_default();
-            sum.0 += 1;
-            sum.1 += dominators.retained(child);
-        }
-    }
-    let sum = sums.entry(class).or_default();
-    *sum = (sum.0 + nodes.0, sum.1 + nodes.1);
-    (nodes.0 >= least as u64).then(|| sorted(snapshot, sums.into_iter()))
+    by_name(snapshot, sums.into_iter())
 }
 
 /// The objects directly under a place that keep most alive, of those for which `is_shown` holds.
@@ -130,19 +103,19 @@ pub fn largest_in(
         .collect()
 }
 
-fn sorted(
+/// The sums of classes, by name: several loaders may have classes of one name. The largest come first.
+pub(super) fn by_name(
     snapshot: &Snapshot,
     sums: impl Iterator<Item = (ClassNumber, (u64, u64))>,
 ) -> Vec<ClassShare> {
-    // Several loaders may have classes of one name.
-    let mut by_name: FxHashMap<&str, (u64, u64)> = FxHashMap::default();
+    let mut rows: FxHashMap<&str, (u64, u64)> = FxHashMap::default();
     for (class, (objects, bytes)) in sums {
         let name = snapshot.graph().classes().get(class).name.as_str();
-        let sum = by_name.entry(name).or_default();
+        let sum = rows.entry(name).or_default();
         sum.0 += objects;
         sum.1 += bytes;
     }
-    let mut shares: Vec<ClassShare> = by_name
+    let mut shares: Vec<ClassShare> = rows
         .into_iter()
         .map(|(name, (objects, bytes))| ClassShare {
             name: name.to_owned(),

@@ -3,7 +3,7 @@
 
 use super::ClassShare;
 use crate::numbers::ObjectNumber;
-use crate::paths::{Path, Step};
+use crate::paths::Path;
 use crate::snapshot::{EdgeKind, Snapshot};
 
 /// The findings about a suspect that its figures do not show.
@@ -35,6 +35,15 @@ pub enum Subject {
     Alike(String),
     /// Values of ThreadLocals of a class, each held by its thread.
     ThreadLocals(String),
+    /// Threads.
+    Threads {
+        /// Their names, with `*` for a number that differs; none if they have nothing in common.
+        name: Option<String>,
+        /// Their class.
+        class: String,
+        /// True of virtual threads.
+        are_virtual: bool,
+    },
 }
 
 /// The holder of a suspect, at the start of its path.
@@ -43,7 +52,12 @@ pub enum Holder {
     /// No object holds a whole group.
     None,
     /// A thread, by a ThreadLocal.
-    ThreadLocal,
+    ThreadLocal {
+        /// The static field that has the ThreadLocal, if one does.
+        variable: Option<StaticField>,
+        /// The names of the threads, with `*` for a number that differs, if there are several.
+        threads: Option<String>,
+    },
     /// A static field.
     Static {
         /// Its name.
@@ -60,6 +74,30 @@ pub enum Holder {
         /// The fields from there on, as `Class.field`.
         through: Vec<String>,
     },
+    /// The subjects are threads, and keep what is theirs.
+    Threads {
+        /// The name of the local variable that keeps most of it, if one does.
+        local: Option<String>,
+        /// The fields from the thread or the local variable on, as `Class.field`.
+        through: Vec<String>,
+        /// The first of these that is of the program, or the last.
+        field: Option<String>,
+        /// The innermost method of the largest of them that is not of the JDK.
+        method: Option<String>,
+        /// The object that keeps most of what that thread keeps, with a description as [`Snapshot::describe`] gives it.
+        value: String,
+        /// The bytes that this object keeps alive.
+        value_bytes: u64,
+    },
+}
+
+/// A static field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StaticField {
+    /// Its name.
+    pub field: String,
+    /// The name of its class.
+    pub class: String,
 }
 
 /// The objects that fill a suspect.
@@ -77,11 +115,22 @@ pub enum Filling {
         nodes: Option<String>,
         /// The bytes that each keeps alive on average.
         average: u64,
+        /// The objects that fill them in turn, if they are collections or only pass on to objects of the program.
+        within: Option<Within>,
         /// True if they, or the nodes, are class loaders.
         are_loaders: bool,
         /// Several loaders that have loaded the class once each.
         copies: Option<Copies>,
     },
+}
+
+/// The objects in those that fill a suspect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Within {
+    /// Their number, if they were counted.
+    pub objects: Option<u64>,
+    /// Their class.
+    pub class: String,
 }
 
 /// Classes of one name, each with a loader of its own.
@@ -95,93 +144,29 @@ pub struct Copies {
     pub example_id: u64,
 }
 
-/// The facts about a suspect that findings are made of.
-pub(super) struct Facts<'a> {
-    pub candidate_count: u64,
-    /// The number of candidates that the contents are those of.
-    pub looked_at: u64,
-    /// True if most of a group is held by one object, at the end of the path.
-    pub is_common: bool,
-    /// The class of a group.
-    pub group: Option<&'a str>,
-    pub path: &'a Path,
-    pub objects: &'a [ObjectNumber],
-    pub bytes: u64,
-    /// True if other suspects keep alive what is not in `bytes`.
-    pub is_rest: bool,
-    pub children: &'a [ClassShare],
-    pub contents: &'a [ClassShare],
-}
-
 impl Finding {
-    /// The findings about one suspect.
-    pub(super) fn new(snapshot: &Snapshot, facts: &Facts<'_>) -> Self {
-        let owner = owner(snapshot, facts.path);
-        Self {
-            subject: match facts.group {
-                Some(class) => Subject::Group(class.to_owned()),
-                None => Subject::Object(facts.path.steps[owner].description.clone()),
-            },
-            is_rest: facts.is_rest,
-            holder: holder(snapshot, facts, owner),
-            filling: filling(snapshot, facts),
-            looked_at: (facts.group.is_some() && facts.looked_at < facts.candidate_count)
-                .then_some(facts.looked_at),
-            is_soft: false,
-        }
-    }
-
     /// Another suspect, whose path is equal but for the objects on it, was added to this one.
-    pub(super) fn join(&mut self, path: &Path) {
-        let entry = thread_local_entry(path);
-        let last = path.steps.len() - 1;
-        let step = entry.map_or(last, |entry| (entry + 1).min(last));
+    pub(super) fn join(&mut self) {
         // Only the class: what tells one object from another differs among them.
-        let description = &path.steps[step].description;
-        let class = description.split(' ').next().unwrap_or(description);
-        self.subject = match entry {
-            Some(_) => Subject::ThreadLocals(class.to_owned()),
-            None => Subject::Alike(class.to_owned()),
+        let class = self.class().to_owned();
+        self.subject = match self.holder {
+            Holder::ThreadLocal { .. } => Subject::ThreadLocals(class),
+            _ => Subject::Alike(class),
         };
     }
-
-    /// The rest of an object was added to what other suspects keep alive, so the figures are those
-    /// of all of it.
-    pub(super) fn join_rest(&mut self) {
-        if let Subject::Object(_) = self.subject {
-            self.is_rest = false;
-        }
-    }
 }
 
-/// The step of the path that a person would name: the collection around the accumulation point,
-/// or that point itself.
-fn owner(snapshot: &Snapshot, path: &Path) -> usize {
-    let last = path.steps.len() - 1;
-    if let Some(entry) = thread_local_entry(path) {
-        return (entry + 1).min(last);
-    }
-    let near = last.saturating_sub(4)..=last;
-    let is_named = |&step: &usize| snapshot.collection(path.steps[step].object).is_some();
-    let mut steps = near.rev();
-    steps.find(is_named).unwrap_or(last)
-}
-
-/// The step of the path that is an entry of a thread's map of ThreadLocals.
-fn thread_local_entry(path: &Path) -> Option<usize> {
-    let entry = "java.lang.ThreadLocal$ThreadLocalMap$Entry";
-    let is_entry = |step: &Step| step.description == entry;
-    path.steps.iter().rposition(is_entry)
-}
-
-fn holder(snapshot: &Snapshot, facts: &Facts<'_>, owner: usize) -> Holder {
-    let (steps, positions) = (&facts.path.steps, facts.path.positions());
-    let before = |step: usize| facts.objects[positions[step] - 1];
-    if facts.group.is_some() && !facts.is_common {
-        return Holder::None;
-    }
-    if thread_local_entry(facts.path).is_some() {
-        return Holder::ThreadLocal;
+/// The holder at the start of the path to a subject, whose objects are given, too. Of several static fields and local
+/// variables on the way the last one says most.
+pub(super) fn holder(snapshot: &Snapshot, path: &Path, objects: &[ObjectNumber]) -> Holder {
+    let (steps, positions) = (&path.steps, path.positions());
+    let last = steps.len().saturating_sub(1);
+    let before = |step: usize| objects[positions[step] - 1];
+    if let Some(entry) = thread_local_entry(snapshot, objects) {
+        return Holder::ThreadLocal {
+            variable: variable(snapshot, objects[entry]),
+            threads: None,
+        };
     }
     let through = |from: usize| -> Vec<String> {
         let field = |step: usize| {
@@ -191,11 +176,10 @@ fn holder(snapshot: &Snapshot, facts: &Facts<'_>, owner: usize) -> Holder {
                 format!("{class}.{}", edge.name)
             })
         };
-        (from..=owner).filter_map(field).collect()
+        (from..=last).filter_map(field).collect()
     };
-    // The last static field or local variable on the way says most. The middle of a long way, which is not among the
-    // steps, has none in a list.
-    let named = (1..=owner).rev().find_map(|step| {
+    // The middle of a long way, which is not among the steps, has none in a list.
+    let named = (1..=last).rev().find_map(|step| {
         let edge = steps[step].edge.as_ref()?;
         matches!(edge.kind, EdgeKind::Static | EdgeKind::Local).then_some((step, edge))
     });
@@ -216,36 +200,110 @@ fn holder(snapshot: &Snapshot, facts: &Facts<'_>, owner: usize) -> Holder {
     }
 }
 
-fn filling(snapshot: &Snapshot, facts: &Facts<'_>) -> Option<Filling> {
-    if facts.group.is_some() {
-        return Some(Filling::Each(facts.bytes / facts.candidate_count.max(1)));
+/// The position on a path of an entry of a thread's map of ThreadLocals.
+pub(super) fn thread_local_entry(snapshot: &Snapshot, objects: &[ObjectNumber]) -> Option<usize> {
+    let entry = "java.lang.ThreadLocal$ThreadLocalMap$Entry";
+    let is_entry = |&object: &ObjectNumber| snapshot.class_name(object) == entry;
+    objects.iter().rposition(is_entry)
+}
+
+/// The static field that has the ThreadLocal of an entry.
+pub(super) fn variable(snapshot: &Snapshot, entry: ObjectNumber) -> Option<StaticField> {
+    let graph = snapshot.graph();
+    let id = graph.id(snapshot.field_object(entry, "referent")?);
+    graph.classes().list().iter().find_map(|class| {
+        let mut statics = class.statics.iter();
+        let field = statics.find(|field| field.type_code <= 2 && field.bits == id)?;
+        Some(StaticField {
+            field: field.name.clone(),
+            class: class.name.clone(),
+        })
+    })
+}
+
+/// The objects that fill a subject: those of the class that keeps most alive, by what lies under it.
+pub(super) fn filling(
+    snapshot: &Snapshot,
+    bytes: u64,
+    found: &super::elements::Elements,
+    within: impl Fn(&str) -> Option<Within>,
+) -> Option<Filling> {
+    let nodes = found.parts.iter().find(|it| !it.name.ends_with("[]"));
+    // A list or tree of the program's own is filled with its nodes.
+    if found.chained >= super::candidates::LIST
+        && let Some(nodes) = nodes
+    {
+        return Some(Filling::Objects {
+            objects: nodes.objects,
+            class: nodes.name.clone(),
+            nodes: None,
+            average: bytes / nodes.objects.max(1),
+            within: None,
+            are_loaders: is_loader(snapshot, &nodes.name),
+            copies: copies(snapshot, &nodes.name),
+        });
     }
-    let main = facts.children.first()?;
+    let families = families(&found.shares);
+    let main = found.shares.first();
+    // Generated classes are many with one object each.
+    let is_generated =
+        |it: &&ClassShare| it.objects >= super::candidates::LIST && it.bytes > bytes / 2;
+    let family = families.first().filter(is_generated);
+    let Some(main) = main.filter(|it| it.objects > 1).or(family).or(main) else {
+        // Elements that are not in the dump, or that others hold as well: the entries are what there is.
+        let nodes = nodes?;
+        return Some(Filling::Objects {
+            objects: nodes.objects,
+            class: nodes.name.clone(),
+            nodes: None,
+            average: bytes / nodes.objects.max(1),
+            within: None,
+            are_loaders: false,
+            copies: None,
+        });
+    };
     // One object among others, such as one of many static fields, is not what fills.
-    if main.objects == 1 && main.bytes < facts.bytes / 2 {
+    if main.objects == 1 && main.bytes < bytes / 2 {
         return None;
     }
-    // Nodes and entries say nothing; what is in them does.
-    let class = &main.name;
-    let in_nodes = ["$Node", "$Entry", "$TreeNode", "Entry", "Node"];
-    let is_node = in_nodes.iter().any(|suffix| class.ends_with(suffix))
-        && (class.starts_with("java.util.") || class.starts_with("android."));
-    let inner = facts.contents.iter().find(|share| {
-        is_node
-            && share.name != *class
-            && !share.name.starts_with("java.")
-            && !share.name.ends_with("[]")
-            && share.objects >= main.objects / 2
-    });
-    let filled_with = inner.unwrap_or(main);
+    let within = within(&main.name).filter(|_| main.objects > 1);
     Some(Filling::Objects {
-        objects: filled_with.objects,
-        class: filled_with.name.clone(),
-        nodes: inner.map(|_| class.clone()),
-        average: main.bytes / filled_with.objects.max(1),
-        are_loaders: is_loader(snapshot, class),
-        copies: copies(snapshot, &filled_with.name),
+        objects: main.objects,
+        class: main.name.clone(),
+        nodes: nodes.map(|it| it.name.clone()),
+        average: main.bytes / main.objects.max(1),
+        within,
+        are_loaders: is_loader(snapshot, &main.name),
+        copies: copies(snapshot, &main.name),
     })
+}
+
+/// Rows of classes whose names differ only in numbers, together.
+fn families(shares: &[ClassShare]) -> Vec<ClassShare> {
+    let mut rows: Vec<ClassShare> = Vec::new();
+    let mut at: rustc_hash::FxHashMap<String, usize> = rustc_hash::FxHashMap::default();
+    for share in shares {
+        let mut name = String::with_capacity(share.name.len());
+        for c in share.name.chars() {
+            match c.is_ascii_digit() {
+                true if name.ends_with('*') => {}
+                true => name.push('*'),
+                false => name.push(c),
+            }
+        }
+        let row = *at.entry(name.clone()).or_insert_with(|| {
+            rows.push(ClassShare {
+                name,
+                objects: 0,
+                bytes: 0,
+            });
+            rows.len() - 1
+        });
+        rows[row].objects += share.objects;
+        rows[row].bytes += share.bytes;
+    }
+    rows.sort_by_key(|row| std::cmp::Reverse(row.bytes));
+    rows
 }
 
 fn is_loader(snapshot: &Snapshot, name: &str) -> bool {

@@ -1,16 +1,25 @@
 //! Leak suspects: what keeps an unexpected part of the heap alive, and how.
 //!
 //! The search goes down the dominator tree along all objects that keep at least a given share of
-//! the heap alive, to where that memory spreads over many small objects: the accumulation point.
-//! Objects that are small by themselves are looked at by class. Suspects with equal paths are one.
+//! the heap alive (`candidates`), to where that memory spreads over many small objects: the accumulation
+//! point (`down`). A collection counts as a whole, and so does a list of the program's own (`parts`).
+//! Objects that are small by themselves are looked at by class, threads by pool (`pools`). Suspects with
+//! equal paths are one.
 
 mod candidates;
+mod down;
+mod elements;
 mod fill;
 mod find;
 mod finding;
+mod objects;
+mod parts;
+mod pools;
 mod signature;
 mod sites;
 mod start;
+mod threads;
+mod ways;
 
 use serde::Serialize;
 
@@ -19,7 +28,7 @@ use crate::paths::Path;
 
 pub use fill::{ClassShare, ObjectShare, children_by_class, classes_in, largest_in};
 pub use find::{LeakOptions, leaks};
-pub use finding::{Copies, Filling, Finding, Holder, Subject};
+pub use finding::{Copies, Filling, Finding, Holder, StaticField, Subject, Within};
 pub use sites::{AllocationSite, sites_of};
 pub(crate) use start::is_of_the_jdk;
 
@@ -32,8 +41,10 @@ pub struct Leaks {
     pub live_objects: u64,
     /// The share of the live heap from which something is a suspect.
     pub threshold: f64,
-    /// The suspects, the largest first.
+    /// The suspects, the largest first; none if nothing stands out.
     pub suspects: Vec<Suspect>,
+    /// The largest object, if there are no suspects.
+    pub largest: Option<Suspect>,
     /// The live bytes that belong to no suspect.
     pub other_bytes: u64,
 }
@@ -52,13 +63,14 @@ pub struct Suspect {
     pub share: f64,
     /// How many objects are suspected together; 1 for a single one.
     pub count: u64,
-    /// The object at which memory piles up, by number; of a group the largest.
+    /// The object at which memory piles up, by number: the one that is suspected, or what holds a group.
     pub accumulation_point: ObjectNumber,
     /// Its identifier.
     pub accumulation_id: String,
     /// The shortest path from a root to the accumulation point.
     pub path: Path,
-    /// The objects that the accumulation point keeps alive directly, by class.
+    /// The objects directly under the accumulation point, by class, beyond the tables and nodes of a collection, with
+    /// the bytes that they keep alive; and those tables and nodes, with the bytes that they take themselves.
     pub children: Vec<ClassShare>,
     /// The largest objects among these.
     pub largest: Vec<ObjectShare>,

@@ -1,6 +1,6 @@
 //! A name for a suspect that is equal in all dumps of a program.
 
-use super::finding::{Finding, Holder, Subject};
+use super::finding::{Finding, Holder, StaticField, Subject};
 use crate::names::family;
 
 impl Finding {
@@ -12,7 +12,10 @@ impl Finding {
                 // What tells the object from others of its class follows.
                 class.split(' ').next().unwrap_or(class)
             }
-            Subject::Group(class) | Subject::Alike(class) | Subject::ThreadLocals(class) => class,
+            Subject::Group(class)
+            | Subject::Alike(class)
+            | Subject::ThreadLocals(class)
+            | Subject::Threads { class, .. } => class,
         }
     }
 
@@ -24,14 +27,17 @@ impl Finding {
         let class = family(self.class());
         let kind = match self.subject {
             Subject::Object(_) => "",
-            Subject::Group(_) | Subject::Alike(_) => "many ",
+            Subject::Group(_) | Subject::Alike(_) | Subject::Threads { .. } => "many ",
             Subject::ThreadLocals(_) => "values of ",
         };
         let mut text = format!("{kind}{class}");
         let through = match &self.holder {
             Holder::None => return text,
-            Holder::ThreadLocal => {
+            Holder::ThreadLocal { variable, .. } => {
                 text.push_str(" in a ThreadLocal");
+                if let Some(StaticField { field, class }) = variable {
+                    text.push_str(&format!(" of {}.{field}", family(class)));
+                }
                 return text;
             }
             Holder::Static {
@@ -47,6 +53,13 @@ impl Finding {
                 text.push_str(match local {
                     Some(_) => " in a stack",
                     None => " in a root",
+                });
+                through
+            }
+            Holder::Threads { local, through, .. } => {
+                text.push_str(match local {
+                    Some(_) => " by their stacks",
+                    None => " by their fields",
                 });
                 through
             }
@@ -111,7 +124,13 @@ mod tests {
         };
         let all = [
             finding(group(), Holder::None),
-            finding(group(), Holder::ThreadLocal),
+            finding(
+                group(),
+                Holder::ThreadLocal {
+                    variable: None,
+                    threads: None,
+                },
+            ),
             finding(group(), local),
             finding(Subject::Object("class a.Row".to_owned()), Holder::None),
         ];

@@ -6,7 +6,7 @@ use crate::numbers::ObjectNumber;
 use crate::snapshot::Snapshot;
 
 /// How a path starts that leaves out what the VM put before a class of the program.
-const OWN_CLASS: &str = "class of the program, alive as long as its loader";
+pub(super) const OWN_CLASS: &str = "class of the program, alive as long as its loader";
 
 /// Packages of the JDK.
 const JDK: [&str; 6] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "oracle."];
@@ -26,6 +26,21 @@ pub(super) fn is_jdk_object(snapshot: &Snapshot, object: ObjectNumber) -> bool {
     })
 }
 
+/// True of the object of a class of the program.
+pub(super) fn is_own_class(snapshot: &Snapshot, object: ObjectNumber) -> bool {
+    let graph = snapshot.graph();
+    graph.class_of_object(object).is_some_and(|class| {
+        let class = graph.classes().get(class);
+        class.loader != 0 && !is_of_the_jdk(&class.name)
+    })
+}
+
+/// True of the loaders that every JVM has.
+pub(super) fn is_built_in_loader(class: &str) -> bool {
+    let packages = ["jdk.internal.loader.ClassLoaders$", "sun.misc.Launcher$"];
+    packages.iter().any(|package| class.starts_with(package))
+}
+
 /// Drops the start of a path up to the first class of the program, if only objects of the JDK stand
 /// there: `LauncherHelper.appClass` refers to the main class, which its loader keeps as well. Returns
 /// how the rest starts, if anything was dropped.
@@ -33,15 +48,9 @@ pub(super) fn skip_holders(
     snapshot: &Snapshot,
     objects: &mut Vec<ObjectNumber>,
 ) -> Option<&'static str> {
-    let graph = snapshot.graph();
-    let is_own_class = |&object: &ObjectNumber| {
-        let class = graph.class_of_object(object)?;
-        let class = graph.classes().get(class);
-        Some(class.loader != 0 && !is_of_the_jdk(&class.name))
-    };
     let at = objects
         .iter()
-        .position(|object| is_own_class(object) == Some(true))?;
+        .position(|&object| is_own_class(snapshot, object))?;
     let are_of_the_jdk = objects[..at].iter().all(|&it| is_jdk_object(snapshot, it));
     // The class itself is what the path leads to, or all before it says something.
     if at == 0 || at + 1 == objects.len() || !are_of_the_jdk {

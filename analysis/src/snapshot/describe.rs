@@ -8,6 +8,7 @@ use super::values::{Value, decimal};
 use crate::graph::{
     ClassKind, Classes, GraphRoot, NOTHING, PlacedField, ReferenceKind, is_referent,
 };
+use crate::leaks::is_of_the_jdk;
 use crate::numbers::{ClassNumber, ObjectNumber};
 
 /// How one object keeps another one alive.
@@ -258,10 +259,7 @@ impl Snapshot {
             }
             _ => {}
         }
-        let locals = self.graph.locals();
-        let start = locals.partition_point(|local| local.0 < from);
-        let mut locals = locals[start..].iter().take_while(|local| local.0 == from);
-        if let Some((_, local)) = locals.find(|(_, local)| local.object() == to) {
+        if let Some(local) = self.local_of(from, to) {
             return Some(Edge::new(EdgeKind::Local, self.local_in_words(local)));
         }
         if self.graph.class_of_object(to) == Some(self.graph.class_of(from)) {
@@ -272,6 +270,33 @@ impl Snapshot {
             return edge(EdgeKind::DefinedClass, "defined class");
         }
         None
+    }
+
+    /// The local of a thread's stack that holds an object; of several the one in the innermost method that is not of
+    /// the JDK.
+    pub(crate) fn local_of(
+        &self,
+        thread: ObjectNumber,
+        object: ObjectNumber,
+    ) -> Option<&GraphRoot> {
+        let locals = self.graph.locals();
+        let start = locals.partition_point(|local| local.0 < thread);
+        let of_thread = locals[start..].iter().take_while(|local| local.0 == thread);
+        let mut found = (of_thread.map(|(_, local)| local))
+            .filter(|local| local.object() == object)
+            .peekable();
+        let first = *found.peek()?;
+        Some(
+            found
+                .find(|local| self.is_own_local(local))
+                .unwrap_or(first),
+        )
+    }
+
+    /// True of a local in a method that is not of the JDK.
+    pub(crate) fn is_own_local(&self, local: &GraphRoot) -> bool {
+        self.frame_of(local)
+            .is_some_and(|frame| !is_of_the_jdk(&frame))
     }
 
     /// A local of a stack, with the method: `local variable in App.run(App.java:10)`.
@@ -317,8 +342,10 @@ impl Snapshot {
     pub fn root_in_words(&self, root: &GraphRoot) -> String {
         if root.is_thread() {
             return match self.thread_name(root.object()) {
-                Some(name) => format!("running thread {}", quoted(&name, PREVIEW)),
-                None => "running thread".to_owned(),
+                Some(name) if !name.is_empty() => {
+                    format!("running thread {}", quoted(&name, PREVIEW))
+                }
+                _ => "running thread".to_owned(),
             };
         }
         self.local_in_words(root)

@@ -14,7 +14,7 @@ use crate::render::screen::{
     Align, Style, bytes, count, headless, percent, plural, print, print_json, printable,
 };
 use crate::snapshot::{self, HeapArguments};
-use crate::suspects::{Explained, ExplainedSuspect};
+use crate::suspects::{Explained, ExplainedSuspect, nothing};
 
 /// Find leak suspects: what keeps an unexpected part of the heap alive.
 ///
@@ -44,7 +44,7 @@ const EXAMPLES: &str = "\
 Examples:
   hprof-rs leaks heap.hprof
   hprof-rs leaks --threshold 2 --top 20 heap.hprof
-  hprof-rs leaks --json heap.hprof | jq '.suspects[0].headline'";
+  hprof-rs leaks --json heap.hprof | jq '.leaks.suspects[0].headline'";
 
 impl LeaksCommand {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
@@ -113,18 +113,14 @@ fn observation(said: &Said, style: Style) -> String {
 
 fn as_text(leaks: &Explained, style: Style) -> String {
     let mut text = String::new();
-    let is_clear = leaks
-        .suspects
-        .first()
-        .is_some_and(|it| it.suspect.share >= leaks.threshold);
-    if !is_clear {
-        text.push_str(&format!(
-            "Nothing keeps {:.0}% of the heap alive by itself. The largest part is:\n\n",
-            100.0 * leaks.threshold
-        ));
+    if leaks.suspects.is_empty() {
+        text.push_str(&format!("{}\n\n", nothing(leaks.threshold)));
     }
-    for (index, suspect) in leaks.suspects.iter().enumerate() {
+    for (index, suspect) in leaks.suspects.iter().chain(&leaks.largest).enumerate() {
         text.push_str(&one(index + 1, suspect, style));
+    }
+    if leaks.suspects.is_empty() {
+        return text;
     }
     text.push_str(&format!(
         "All else: {} of {} live.\n",

@@ -62,11 +62,12 @@ impl<'a> Details<'a> {
             seen: HashSet::new(),
             found: Vec::new(),
         };
-        let paths = leaks.suspects.iter().map(|suspect| &suspect.path);
+        let shown = || leaks.suspects.iter().chain(&leaks.largest);
+        let paths = shown().map(|suspect| &suspect.path);
         for path in paths.chain(dead.iter().map(|trace| &trace.path)) {
             path.steps.iter().for_each(|step| details.add(step.object));
         }
-        for share in leaks.suspects.iter().flat_map(|it| &it.largest) {
+        for share in shown().flat_map(|it| &it.largest) {
             details.add_id(&share.id);
         }
         objects.iter().for_each(|share| details.add_id(&share.id));

@@ -74,7 +74,15 @@ fn write(report: &Report, out: &mut String) -> std::fmt::Result {
         writeln!(out)?;
     }
     writeln!(out, "## Leak suspects\n")?;
-    for (index, suspect) in report.leaks.suspects.iter().enumerate() {
+    if report.leaks.suspects.is_empty() {
+        writeln!(
+            out,
+            "{}\n",
+            prose(&suspects::nothing(report.leaks.threshold))
+        )?;
+    }
+    let shown = report.leaks.suspects.iter().chain(&report.leaks.largest);
+    for (index, suspect) in shown.enumerate() {
         let (headline, sentences) = in_words(&suspect.suspect);
         writeln!(out, "### {}. {headline}\n", index + 1)?;
         for sentence in sentences {
@@ -235,9 +243,36 @@ fn in_words(suspect: &Suspect) -> (String, Vec<String>) {
         | Subject::Group(name)
         | Subject::Alike(name)
         | Subject::ThreadLocals(name) => set_code(name),
+        Subject::Threads { name, class, .. } => {
+            name.iter_mut().for_each(set_code);
+            if !class.starts_with("java.lang.") {
+                set_code(class);
+            }
+        }
     }
     match holder {
-        Holder::None | Holder::ThreadLocal => {}
+        Holder::None => {}
+        Holder::ThreadLocal { variable, threads } => {
+            if let Some(variable) = variable {
+                set_code(&mut variable.field);
+                set_code(&mut variable.class);
+            }
+            threads.iter_mut().for_each(set_code);
+        }
+        Holder::Threads {
+            local,
+            through,
+            field,
+            method,
+            value,
+            ..
+        } => {
+            local.iter_mut().for_each(set_code);
+            field.iter_mut().for_each(set_code);
+            each(through);
+            method.iter_mut().for_each(set_code);
+            set_code(value);
+        }
         Holder::Static {
             field,
             class,
@@ -255,11 +290,13 @@ fn in_words(suspect: &Suspect) -> (String, Vec<String>) {
     if let Some(Filling::Objects {
         class,
         nodes,
+        within,
         copies,
         ..
     }) = filling
     {
         set_code(class);
+        (within.iter_mut()).for_each(|within| set_code(&mut within.class));
         nodes.iter_mut().for_each(set_code);
         (copies.iter_mut()).for_each(|copies| set_code(&mut copies.example_class));
     }

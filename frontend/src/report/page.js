@@ -170,10 +170,10 @@
     data.observations.map(said => make("article", {class: "suspect"},
       make("h3", null, linked(said.headline)),
       make("ul", null, said.sentences.map(text => make("li", null, linked(text)))))));
-  const clear = data.leaks.suspects.some(suspect => suspect.share >= data.leaks.threshold);
+  const named = data.leaks.suspects.length > 0;
   section("suspects", "Leak suspects",
-    clear ? null : make("p", null, "Nothing keeps " + Math.round(100 * data.leaks.threshold) + "% of the heap alive by itself. The largest part is:"),
-    data.leaks.suspects.map((suspect, index) => make("article", {class: "suspect"},
+    named ? null : make("p", null, "Nothing of the program keeps " + Math.round(100 * data.leaks.threshold) + "% of the heap alive by itself. The largest part is:"),
+    (named ? data.leaks.suspects : [data.leaks.largest].filter(Boolean)).map((suspect, index) => make("article", {class: "suspect"},
       make("h3", null, (index + 1) + ". ", linked(suspect.headline)),
       make("div", {class: "share", role: "img", "aria-label": (100 * suspect.share).toFixed(1) + "% of the heap"}, make("div", {style: "width:" + Math.min(100, 100 * suspect.share) + "%"})),
       make("ul", null, suspect.sentences.map(text => make("li", null, linked(text)))),

@@ -51,7 +51,7 @@ fn an_assistant_finds_the_field_that_leaks() {
         // What keeps the heap alive?
         let suspects = client.ask("suspects", json!({"file": file}));
         let suspect = &suspects["items"][0];
-        let first = suspect["sentences"][0].as_str().expect("text");
+        let first = suspect["title"].as_str().expect("text");
         assert!(
             first.contains("static field SESSIONS of class LeakStaticMap"),
             "{suspect}"

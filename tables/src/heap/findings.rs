@@ -27,7 +27,7 @@ pub fn suspects(
         file.rows(suspects.map(|(at, suspect)| {
             let kind = match suspect.finding.subject {
                 Subject::Object(_) => "object",
-                Subject::Group(_) => "group",
+                Subject::Group(_) | Subject::Threads { .. } => "group",
                 Subject::Alike(_) => "alike",
                 Subject::ThreadLocals(_) => "thread_locals",
             };

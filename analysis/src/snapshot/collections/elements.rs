@@ -173,6 +173,8 @@ impl Snapshot {
     /// Entries of a hash table.
     fn chains(&self, object: ObjectNumber, table: &str, most: usize, found: &mut Entries) {
         let table = self.field_object(object, table);
+        // The tables of Guava's caches are in an `AtomicReferenceArray`.
+        let table = table.map(|it| self.field_object(it, "array").unwrap_or(it));
         // Large tables are not looked up beyond the entries that are asked for.
         let heads = table.into_iter().flat_map(|table| self.each_element(table));
         let mut steps = 0;

@@ -82,6 +82,14 @@ impl Snapshot {
         self.known(class).is_some()
     }
 
+    /// The collection that all elements of another one are in, such as the map of a set.
+    pub(crate) fn wrapped(&self, object: ObjectNumber) -> Option<ObjectNumber> {
+        match self.known(self.graph.class_of(object))?.2 {
+            table::Shape::Wrapped(field) => self.field_object(object, field),
+            _ => None,
+        }
+    }
+
     /// The collection that an object is; `None` if it is none.
     pub fn collection(&self, object: ObjectNumber) -> Option<Collection> {
         let (_, kind, shape) = self.known(self.graph.class_of(object))?;

@@ -95,7 +95,7 @@ use Shape::{
     Pairs, Part, Ring, Segments, Skip, SkipChain, Table, Tree, Two, Unknown, Wrapped,
 };
 
-/// The collections of the JDK and of Android, by class; classes derived from them count as well.
+/// The collections of the JDK, of Android and of known caches, by class; classes derived from them count as well.
 ///
 /// Of several rows for a class the first one counts whose field the class has: releases differ.
 /// Field names are those of OpenJDK 5 to 25 and of Android's libcore. A class that derives from an
@@ -130,6 +130,7 @@ pub(super) const KNOWN: &[Known] = &[
     // Queues.
     ("java.util.ArrayDeque", List, Ring("elements")),
     ("java.util.PriorityQueue", List, Array("queue", "size")),
+    ("java.util.TaskQueue", List, Array("queue", "size")),
     ("java.util.ReverseOrderDequeView", List, Wrapped("base")),
     ("java.util.Collections$AsLIFOQueue", List, Wrapped("q")),
     ("java.util.concurrent.ArrayBlockingQueue", List, Array("items", "count")),
@@ -190,6 +191,21 @@ pub(super) const KNOWN: &[Known] = &[
     ("androidx.collection.SimpleArrayMap", Map, Pairs("mArray", "mSize")),
     ("androidx.collection.SimpleArrayMap", Map, Pairs("array", "size")),
     ("android.support.v4.util.SimpleArrayMap", Map, Pairs("mArray", "mSize")),
+    ("com.google.common.cache.LocalCache", Map, Segments("segments")),
+    ("com.google.common.cache.LocalCache$LocalManualCache", Map, Wrapped("localCache")),
+    ("com.google.common.collect.MapMakerInternalMap", Map, Segments("segments")),
+    ("com.github.benmanes.caffeine.cache.BoundedLocalCache", Map, Wrapped("data")),
+    ("com.github.benmanes.caffeine.cache.UnboundedLocalCache", Map, Wrapped("data")),
+    (
+        "com.github.benmanes.caffeine.cache.BoundedLocalCache$BoundedLocalManualCache",
+        Map,
+        Wrapped("cache"),
+    ),
+    (
+        "com.github.benmanes.caffeine.cache.UnboundedLocalCache$UnboundedLocalManualCache",
+        Map,
+        Wrapped("cache"),
+    ),
     // Sets.
     ("java.util.HashSet", Set, Wrapped("map")),
     ("java.util.HashSet", Set, Wrapped("backingMap")),

@@ -1,0 +1,178 @@
+//! The elements of a collection, and the nodes of a list of the program's own.
+
+use rustc_hash::FxHashMap;
+
+use super::candidates::SAMPLE;
+use super::down::largest;
+use super::fill::{ClassShare, by_name};
+use super::finding::Within;
+use super::parts::{Parts, Role};
+use super::start::is_of_the_jdk;
+use crate::numbers::{ClassNumber, Place};
+use crate::snapshot::Snapshot;
+
+/// The elements that are looked into, if they are collections.
+const COLLECTIONS: usize = 1000;
+/// Steps from an element to an object of the program.
+const STEPS: usize = 8;
+
+/// The objects directly under an object, beyond its parts if it is a collection or the head of a list.
+#[derive(Default)]
+pub(super) struct Elements {
+    /// The elements by class, with the bytes that they keep alive; the largest first.
+    pub shares: Vec<ClassShare>,
+    /// The parts by class, with the bytes that they take themselves; the largest first.
+    pub parts: Vec<ClassShare>,
+    /// The elements that keep most alive.
+    pub largest: Vec<Place>,
+    /// The nodes of a list or tree of the program's own.
+    pub chained: u64,
+    /// Some elements.
+    pub sample: Vec<Place>,
+    /// The elements that are collections, as far as they are looked into.
+    collections: Vec<Place>,
+    /// True if there are more of them.
+    has_more: bool,
+    /// The elements that are not shown.
+    hidden: Vec<Place>,
+}
+
+/// The elements under an object for which `is_shown` holds; `most` of the largest.
+pub(super) fn elements(
+    snapshot: &Snapshot,
+    parts: &Parts<'_>,
+    from: Place,
+    most: usize,
+    is_shown: impl Fn(Place) -> bool,
+) -> Elements {
+    let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
+    let mut found = Elements::default();
+    let mut shares: FxHashMap<ClassNumber, (u64, u64)> = FxHashMap::default();
+    let mut inner: FxHashMap<ClassNumber, (u64, u64)> = FxHashMap::default();
+    let add = |sums: &mut FxHashMap<ClassNumber, (u64, u64)>, place, bytes| {
+        let class = graph.class_of(dominators.object(place));
+        let sum = sums.entry(class).or_default();
+        *sum = (sum.0 + 1, sum.1 + bytes);
+    };
+    let own = |place| graph.size(dominators.object(place));
+    let mut largest = std::collections::BinaryHeap::new();
+    let mut todo = vec![(from, from)];
+    while let Some((place, container)) = todo.pop() {
+        let way = parts.way(place);
+        for child in dominators.children(Some(place)) {
+            let of_list = || parts.chained(&way, child).map(|_| container);
+            if let Some(inside) = parts.collection_of(container, place, child) {
+                add(&mut inner, child, own(child));
+                todo.push((child, inside));
+            } else if let Some(inside) = of_list() {
+                found.chained += 1;
+                add(&mut inner, child, own(child));
+                todo.push((child, inside));
+            } else if is_shown(child) {
+                let bytes = dominators.retained(child);
+                add(&mut shares, child, bytes);
+                largest.push(std::cmp::Reverse((bytes, std::cmp::Reverse(child))));
+                if largest.len() > most {
+                    largest.pop();
+                }
+                if found.sample.len() < SAMPLE {
+                    found.sample.push(child);
+                }
+                if parts.role(child) == Role::Collection {
+                    match found.collections.len() < COLLECTIONS {
+                        true => found.collections.push(child),
+                        false => found.has_more = true,
+                    }
+                }
+            } else {
+                found.hidden.push(child);
+            }
+        }
+    }
+    if found.chained > 0 {
+        // The first one is a node, too.
+        found.chained += 1;
+        add(&mut inner, from, own(from));
+    }
+    let largest = largest.into_sorted_vec().into_iter();
+    let place = |std::cmp::Reverse((_, std::cmp::Reverse(place)))| place;
+    Elements {
+        shares: by_name(snapshot, shares.into_iter()),
+        parts: by_name(snapshot, inner.into_iter()),
+        largest: largest.map(place).collect(),
+        ..found
+    }
+}
+
+impl Elements {
+    /// Elements and parts by class, the largest first.
+    pub fn rows(&self) -> Vec<ClassShare> {
+        let mut rows: Vec<ClassShare> = self.shares.clone();
+        rows.extend(self.parts.iter().cloned());
+        rows.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.name.cmp(&b.name)));
+        rows
+    }
+
+    /// The places of all that an object keeps alive, itself included, without the elements that are not shown.
+    pub fn shown_ranges(&self, snapshot: &Snapshot, from: Place) -> Vec<(Place, Place)> {
+        let dominators = snapshot.dominators();
+        let mut hidden = self.hidden.clone();
+        hidden.sort_unstable();
+        let mut start = from;
+        let mut ranges = Vec::with_capacity(hidden.len() + 1);
+        for place in hidden {
+            ranges.push((start, place));
+            start = dominators.end(place);
+        }
+        ranges.push((start, dominators.end(from)));
+        ranges
+    }
+
+    /// The class whose objects fill those elements that are collections of a class.
+    pub fn within(&self, snapshot: &Snapshot, parts: &Parts<'_>, class: &str) -> Option<Within> {
+        let dominators = snapshot.dominators();
+        let mut sums: FxHashMap<String, (u64, u64)> = FxHashMap::default();
+        let name = |place| snapshot.class_name(dominators.object(place));
+        for &place in self
+            .collections
+            .iter()
+            .filter(|&&place| name(place) == class)
+        {
+            for share in elements(snapshot, parts, place, 0, |_| true).shares {
+                let sum = sums.entry(share.name).or_default();
+                *sum = (sum.0 + share.objects, sum.1 + share.bytes);
+            }
+        }
+        let main = sums
+            .into_iter()
+            .max_by_key(|(name, sum)| (sum.1, std::cmp::Reverse(name.clone())));
+        main.map(|(class, (objects, _))| Within {
+            objects: (!self.has_more).then_some(objects),
+            class,
+        })
+        .or_else(|| self.passed_on_to(snapshot, class))
+    }
+
+    /// The class of the program to whose objects the elements of a class of the JDK pass on, as tasks of an executor do.
+    fn passed_on_to(&self, snapshot: &Snapshot, class: &str) -> Option<Within> {
+        /// The share of an element that the object within it keeps alive.
+        const MAIN: f64 = 0.7;
+        let dominators = snapshot.dominators();
+        let name = |place| snapshot.class_name(dominators.object(place));
+        let first = *self.largest.iter().find(|&&place| name(place) == class)?;
+        if !is_of_the_jdk(class) {
+            return None;
+        }
+        let enough = dominators.retained(first) as f64 * MAIN;
+        let below = |&place: &Place| {
+            let next = largest(snapshot, place)?;
+            (dominators.retained(next) as f64 >= enough).then_some(next)
+        };
+        let mut way = std::iter::successors(Some(first), below).take(STEPS);
+        let own = way.find(|&place| !is_of_the_jdk(name(place)))?;
+        Some(Within {
+            objects: None,
+            class: name(own).to_owned(),
+        })
+    }
+}

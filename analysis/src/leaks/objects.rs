@@ -1,0 +1,146 @@
+//! Single objects and groups of small objects as suspects.
+
+use std::io;
+
+use rustc_hash::FxHashMap;
+
+use super::candidates::{Candidate, Kind, LIST, SAMPLE};
+use super::down::{Pile, pile};
+use super::elements::elements;
+use super::fill::{classes_in, classes_in_all};
+use super::find::{Found, Search};
+use super::finding::{Filling, Holder, Subject, filling};
+use super::parts::{CHAIN, Role};
+use super::{ClassShare, ObjectShare};
+use crate::numbers::{ObjectNumber, Place};
+use crate::paths::PathSearch;
+use crate::snapshot::Snapshot;
+
+/// The share of a group's paths that lead through what is said to hold the group.
+const COMMON: f64 = 0.8;
+
+impl Search<'_> {
+    /// One object with all that it keeps alive, or without what other suspects keep.
+    pub fn one(&mut self, candidate: &Candidate) -> io::Result<Found> {
+        let snapshot = self.snapshot;
+        let dominators = snapshot.dominators();
+        let first = candidate.members[0];
+        let is_rest = candidate.kind == Kind::Rest;
+        let Pile { subject, head } = match is_rest {
+            true => Pile {
+                subject: first,
+                head: first,
+            },
+            false => pile(snapshot, self.parts, first),
+        };
+        let threshold = self.threshold;
+        let is_shown = |place| !is_rest || dominators.retained(place) < threshold;
+        let mut under = elements(snapshot, self.parts, head, 10, is_shown);
+        // A chain whose links are of several classes begins with one of each.
+        for _ in 1..CHAIN {
+            let is_link = under.shares.first().is_some_and(|it| it.objects == 1);
+            let next = (under.largest.first()).filter(|_| is_link && under.chained == 0);
+            let Some(&next) = next.filter(|&&it| self.parts.role(it) == Role::Plain) else {
+                break;
+            };
+            let below = elements(snapshot, self.parts, next, 10, is_shown);
+            if below.chained >= LIST {
+                under = below;
+            }
+        }
+        let bytes = match is_rest {
+            true => candidate.bytes,
+            false => dominators.retained(subject),
+        };
+        let contents = match is_rest {
+            true => classes_in_all(snapshot, under.shown_ranges(snapshot, subject).into_iter()),
+            false => classes_in(snapshot, subject, dominators.end(subject)),
+        };
+        let object = dominators.object(subject);
+        let within = |class: &str| under.within(snapshot, self.parts, class);
+        let filling = filling(snapshot, bytes, &under, within);
+        let share = |&place: &Place| ObjectShare::new(snapshot, dominators.object(place));
+        Ok(Found {
+            subject: Subject::Object(snapshot.describe(object)),
+            is_rest,
+            bytes,
+            count: 1,
+            holder: None,
+            filling,
+            looked_at: None,
+            largest: under.largest.iter().take(10).map(share).collect(),
+            sample: under.sample.clone(),
+            children: under.rows(),
+            contents,
+            objects: self.way_to(object)?,
+        })
+    }
+
+    /// Small objects of a class. They are held together by what most of their paths lead through.
+    pub fn group(&mut self, candidate: &Candidate, class: &str) -> io::Result<Found> {
+        let snapshot = self.snapshot;
+        let dominators = snapshot.dominators();
+        let members = candidate.members.iter();
+        let members = members.map(|&place| dominators.object(place));
+        let common = deepest_common(snapshot, &self.paths, members)?;
+        let mut objects = match common {
+            Some(common) => self.way_to(common)?,
+            None => self.way_to(dominators.object(candidate.members[0]))?,
+        };
+        // A part of a collection says less than the collection.
+        while let [.., above, last] = objects[..]
+            && common.is_some()
+            && self.is_part(above, last)
+        {
+            objects.pop();
+        }
+        let range = |place: Place| (place, dominators.end(place));
+        let looked_at = candidate.members.len() as u64;
+        let share = |&place: &Place| ObjectShare::new(snapshot, dominators.object(place));
+        Ok(Found {
+            subject: Subject::Group(class.to_owned()),
+            is_rest: false,
+            bytes: candidate.bytes,
+            count: candidate.count,
+            objects,
+            holder: common.is_none().then_some(Holder::None),
+            filling: Some(Filling::Each(candidate.bytes / candidate.count.max(1))),
+            looked_at: (looked_at < candidate.count).then_some(looked_at),
+            children: vec![ClassShare {
+                name: class.to_owned(),
+                objects: candidate.count,
+                bytes: candidate.bytes,
+            }],
+            largest: candidate.members.iter().take(10).map(share).collect(),
+            contents: classes_in_all(snapshot, candidate.members.iter().copied().map(range)),
+            sample: candidate.members.iter().copied().take(SAMPLE).collect(),
+        })
+    }
+}
+
+/// The object farthest from the roots that most shortest paths to some objects lead through.
+pub(super) fn deepest_common(
+    snapshot: &Snapshot,
+    paths: &PathSearch,
+    objects: impl Iterator<Item = ObjectNumber>,
+) -> io::Result<Option<ObjectNumber>> {
+    let mut counts: FxHashMap<ObjectNumber, (u64, usize)> = FxHashMap::default();
+    let mut all = 0;
+    for object in objects {
+        let Some(path) = paths.to(snapshot, object)? else {
+            return Ok(None);
+        };
+        all += 1;
+        for (depth, &step) in path[..path.len() - 1].iter().enumerate() {
+            let count = counts.entry(step).or_default();
+            count.0 += 1;
+            count.1 = depth;
+        }
+    }
+    let enough = (all as f64 * COMMON).max(2.0);
+    let common = counts
+        .into_iter()
+        .filter(|(_, count)| count.0 as f64 >= enough);
+    let deepest = common.max_by_key(|&(object, (_, depth))| (depth, object));
+    Ok(deepest.map(|(object, _)| object))
+}

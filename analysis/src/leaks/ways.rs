@@ -1,0 +1,139 @@
+//! Ways from the static fields of the program to what is held in several ways: the field leads to the line of code,
+//! and the stack of a thread of the JDK that uses the object for a moment does not.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+use super::start::{is_of_the_jdk, is_own_class};
+use crate::graph::ClassKind;
+use crate::numbers::ObjectNumber;
+use crate::snapshot::Snapshot;
+
+/// References that are followed at most, for all questions together: some hundredths of a second.
+const BUDGET: usize = 1 << 20;
+/// Objects with more references than this are followed last: what holds all is near the fields.
+const MANY: usize = 256;
+
+/// A search from the static fields of the program's classes, which goes on when the next object is asked for.
+pub(super) struct Ways<'a> {
+    snapshot: &'a Snapshot,
+    /// By object that is reached: the one before it, itself for classes.
+    before: FxHashMap<ObjectNumber, ObjectNumber>,
+    next: VecDeque<ObjectNumber>,
+    last: VecDeque<Vec<(ObjectNumber, ObjectNumber)>>,
+    budget: usize,
+    has_begun: bool,
+}
+
+impl<'a> Ways<'a> {
+    pub fn new(snapshot: &'a Snapshot) -> Self {
+        Self {
+            snapshot,
+            before: FxHashMap::default(),
+            next: VecDeque::new(),
+            last: VecDeque::new(),
+            budget: BUDGET,
+            has_begun: false,
+        }
+    }
+
+    /// The objects on a way to one, from a class of the program on; `None` if none is near.
+    pub fn to(&mut self, object: ObjectNumber) -> Option<Vec<ObjectNumber>> {
+        self.begin();
+        while !self.before.contains_key(&object) {
+            if let Some(at) = self.next.pop_front() {
+                self.follow(at);
+            } else {
+                for (from, to) in self.last.pop_front()? {
+                    self.reach(from, to);
+                }
+            }
+        }
+        let mut way = vec![object];
+        let mut at = object;
+        while let Some(&before) = self.before.get(&at).filter(|&&before| before != at) {
+            way.push(before);
+            at = before;
+        }
+        way.reverse();
+        Some(way)
+    }
+
+    fn begin(&mut self) {
+        if std::mem::replace(&mut self.has_begun, true) {
+            return;
+        }
+        let (graph, dominators) = (self.snapshot.graph(), self.snapshot.dominators());
+        for class in graph.classes().list() {
+            if class.loader == 0 || class.id == 0 || is_of_the_jdk(&class.name) {
+                continue;
+            }
+            let live = graph
+                .number(class.id)
+                .filter(|&it| dominators.place(it).is_some());
+            if let Some(object) = live {
+                self.before.insert(object, object);
+                self.next.push_back(object);
+            }
+        }
+    }
+
+    fn follow(&mut self, from: ObjectNumber) {
+        let graph = self.snapshot.graph();
+        let targets: Vec<ObjectNumber> = match graph.class_of_object(from) {
+            Some(_) => statics(self.snapshot, from),
+            None => graph.references(from),
+        };
+        let left = self.budget.checked_sub(targets.len());
+        let Some(left) = left else {
+            self.next.clear();
+            self.last.clear();
+            return;
+        };
+        self.budget = left;
+        let edges = targets.into_iter().map(|to| (from, to));
+        match edges.len() > MANY {
+            true => self.last.push_back(edges.collect()),
+            false => edges.for_each(|(from, to)| self.reach(from, to)),
+        }
+    }
+
+    fn reach(&mut self, from: ObjectNumber, to: ObjectNumber) {
+        let classes = self.snapshot.graph().classes();
+        let class = self.snapshot.graph().class_of(to);
+        // Objects of a thread or a loader are held by these.
+        let is_end = self.snapshot.graph().class_of_object(to).is_some()
+            || matches!(classes.get(class).kind, ClassKind::Primitives(_))
+            || ["java.lang.Thread", "java.lang.ClassLoader"]
+                .iter()
+                .any(|name| classes.is_a(class, name));
+        if is_end || self.before.contains_key(&to) {
+            return;
+        }
+        self.before.insert(to, from);
+        self.next.push_back(to);
+    }
+}
+
+/// True of a path on which a static field of the program holds all after it.
+pub(super) fn has_own_field(snapshot: &Snapshot, path: &[ObjectNumber]) -> bool {
+    let mut steps = path.windows(2);
+    steps.any(|step| {
+        is_own_class(snapshot, step[0]) && statics(snapshot, step[0]).contains(&step[1])
+    })
+}
+
+/// The objects that the static fields of a class refer to.
+pub(super) fn statics(snapshot: &Snapshot, class: ObjectNumber) -> Vec<ObjectNumber> {
+    let graph = snapshot.graph();
+    let class = graph.class_of_object(class);
+    let fields = class
+        .into_iter()
+        .flat_map(|class| &graph.classes().get(class).statics);
+    // References have the types 1 and 2: arrays and objects.
+    let references = fields.filter(|field| field.type_code <= 2 && field.bits != 0);
+    references
+        .filter_map(|field| graph.number(field.bits))
+        .collect()
+}
