@@ -112,13 +112,11 @@ pub fn direct_memory(snapshot: &Snapshot) -> Option<DirectMemory> {
                 memory.buffers.add(bytes);
                 owners.push((object, bytes));
             }
-            Some(Memory::Uncleaned(bytes)) => {
-                // Without a Cleaner, memory of a buffer that nothing holds has been freed by hand.
-                if snapshot.dominators().place(object).is_some() {
-                    uncleaned.push((object, bytes));
-                }
+            // Without a Cleaner, memory of a buffer that nothing holds has been freed by hand.
+            Some(Memory::Uncleaned(bytes)) if snapshot.dominators().place(object).is_some() => {
+                uncleaned.push((object, bytes));
             }
-            None => {}
+            Some(Memory::Uncleaned(_)) | None => {}
         }
     }
     // Native code may have made several buffers of one place.
