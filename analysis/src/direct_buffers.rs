@@ -12,7 +12,7 @@ use crate::snapshot::Snapshot;
 pub struct DirectMemory {
     /// The buffers that own memory, mapped files not included.
     pub buffers: DirectBuffers,
-    /// Those of them that have no `Cleaner`: their memory is freed by who made them, as Netty does, or by
+    /// Buffers among them without a `Cleaner`: their memory is freed by who made them, as Netty does, or by
     /// native code.
     pub without_cleaner: DirectBuffers,
     /// Files that are mapped into memory.

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 /// The feature releases that every test runs on unless `HPROF_RS_JDKS` says otherwise.
 const ALL_TESTS: [u32; 2] = [17, 25];
-/// Those that tests of what differs between releases run on besides.
+/// Further releases, for tests of what differs between releases.
 const RELEASE_TESTS: [u32; 5] = [11, 21, 26, 27, 28];
 /// The first release that may be missing: no runtime is pinned for it, and not every machine has Debian's packages.
 const FIRST_OPTIONAL: u32 = 26;

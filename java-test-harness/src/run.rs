@@ -84,7 +84,7 @@ impl Run {
         self
     }
 
-    /// Takes the classes from this folder rather than from [`classes`].
+    /// Takes the classes from this folder rather than from [`classes`](crate::classes).
     pub fn class_path(mut self, folder: &Path) -> Run {
         self.class_path = folder.to_owned();
         self

@@ -151,7 +151,7 @@ fn instance_bytes(structs: VmStructs, vm: Vm<'_>, mirror: Ref<'_, Class>) -> Res
         (0..TRIES).find_map(|_| {
             // SAFETY: HotSpot has such tables only, and the reference is live.
             let object = unsafe { handle_word(mirror.get().as_raw()) };
-            // SAFETY: nobody has references to objects of Java or to the VM's classes. What is found is proven by an
+            // SAFETY: Rust has no references to objects of Java or to the VM's classes. What is found is proven by an
             // id that the VM has given for a method of this class.
             unsafe {
                 let class = load::<usize>(object.checked_add(class_at)?)?;
@@ -170,10 +170,10 @@ const TRIES: u32 = 16;
 /// More methods than a class can have, those of old versions included.
 const MAX_METHODS: usize = 1 << 17;
 
-/// Whether a class keeps the id of a method.
+/// True if a class keeps the id of a method.
 ///
 /// # Safety
-/// Nobody has references to the memory at `class`, which need not be a class.
+/// Rust has no reference to the memory at `class`, which need not be a class.
 unsafe fn has_id(class: usize, ids: usize, id: usize) -> Option<bool> {
     let word = |address: usize| {
         let is_aligned = address != 0 && address.is_multiple_of(size_of::<usize>());

@@ -32,7 +32,7 @@ pub(crate) fn id<M: Memory>(memory: &M, layout: &MethodLayout, method: usize) ->
     memory.word(ids, offset)
 }
 
-/// Whether the class of a method has it, which proves that the address is a method's. False for versions that were redefined:
+/// True if the class of a method has it, which proves that the address is a method's. False for versions that were redefined:
 /// the class has their successors.
 pub(crate) fn is_of_its_class<M: Memory>(memory: &M, layout: &MethodLayout, method: usize) -> bool {
     let in_class = || {

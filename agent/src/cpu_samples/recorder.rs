@@ -61,7 +61,7 @@ pub struct SamplesRecorder {
     /// The setting for all other threads.
     all_muted: bool,
     is_stopped: bool,
-    /// What was counted before the last dump or reset.
+    /// Counts before the last dump or reset.
     past: Past,
     /// The signal engine's counts at the last reset.
     base: EngineTotals,

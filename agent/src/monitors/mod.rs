@@ -295,7 +295,7 @@ impl Monitors {
         });
     }
 
-    /// Whether nothing of what was asked for is recorded, as the VM has refused the hooks.
+    /// True if nothing that was asked for is recorded, as the VM has refused the hooks.
     pub fn has_no_source(&self) -> bool {
         let has_hooks = self.java.get().is_some_and(JavaSide::is_complete);
         let has_source = self.locks.java || (self.locks.juc && has_hooks);

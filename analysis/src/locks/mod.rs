@@ -4,7 +4,7 @@
 //! (`AbstractOwnableSynchronizer.exclusiveOwnerThread`), and a thread that waits for one names it
 //! (`Thread.parkBlocker`): both are exact. Of monitors HotSpot writes neither owner nor waiters. A
 //! thread that is blocked has the monitor on its stack, and so has the thread that holds it: see
-//! [`find`] for the inference, which rather says nothing than something doubtful.
+//! `find.rs` for the inference, which leaves out what is doubtful.
 
 mod find;
 mod of_file;

@@ -46,7 +46,7 @@ const SHARE: u64 = 100;
 const CLASSES: usize = 10;
 
 impl FinalizerBacklog {
-    /// True if so many wait, or so much, that it is worth a word.
+    /// True if the objects that wait are worth an observation, by number or by size.
     pub(super) fn is_large(&self, snapshot: &Snapshot) -> bool {
         let all = 8 * snapshot.graph().sizes().total();
         self.waiting >= MANY || self.held_bytes > all / SHARE

@@ -122,7 +122,7 @@ pub fn agent_status(text: &str) -> Option<i32> {
         .ok()
 }
 
-/// Whether a JVM has refused a [`Request::Load`] because it has not started yet. It has no other word for that than this text
+/// True if a JVM has refused a [`Request::Load`] because it has not started yet. It has no other word for that than this text
 /// (`jvmtiAgentList.cpp`).
 pub fn comes_too_early(text: &str) -> bool {
     text.contains("Dynamic agent loading is only permitted in the live phase")

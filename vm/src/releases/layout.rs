@@ -142,7 +142,7 @@ named! {
         (c"nmethod", c"_deopt_handler_offset"),
         (c"nmethod", c"_deopt_handler_entry_offset"),
     ];
-    /// The same after calls of method handles, to JDK 25. Later releases have one place for both.
+    /// As `DeoptHandlerOffset`, after calls of method handles, to JDK 25. Later releases have one place for both.
     DeoptMhHandlerOffset = &[(c"nmethod", c"_deopt_mh_handler_offset")];
     /// The records of program counters in compiled code.
     ScopesPcs = &[(c"nmethod", c"_scopes_pcs_offset")];
