@@ -126,6 +126,8 @@ pub struct Suspects {
     pub observations: Vec<ObservationItem>,
     /// The suspects.
     pub items: Vec<SuspectItem>,
+    /// The largest object, if there are no suspects.
+    pub largest: Option<SuspectItem>,
 }
 
 /// A leak suspect.
@@ -192,10 +194,12 @@ pub struct SuspectChild {
 
 /// The leak suspects of a dump.
 pub fn suspects(opened: &Opened) -> Suspects {
-    let items = opened.report.leaks.suspects.iter();
+    let leaks = &opened.report.leaks;
+    let item = |suspect| item(opened, suspect);
     Suspects {
         observations: observations(&opened.report),
-        items: items.map(|suspect| item(opened, suspect)).collect(),
+        items: leaks.suspects.iter().map(item).collect(),
+        largest: leaks.largest.as_ref().map(item),
     }
 }
 

@@ -64,6 +64,8 @@ pub struct Observation {
 pub struct Leaks {
     /// The suspects, the largest first.
     pub suspects: Vec<Suspect>,
+    /// The largest object, if there are no suspects.
+    pub largest: Option<Suspect>,
 }
 
 /// A leak suspect.

@@ -12,19 +12,22 @@ import { Path } from "./path";
 
 export function Suspects({ dump }: { dump: Dump }) {
   const t = texts.value;
-  const { value, failure, again } = useGet<{ items: Suspect[] }>(`dumps/${dump.id}/suspects`);
+  const { value, failure, again } = useGet<{ items: Suspect[]; largest?: Suspect | null }>(`dumps/${dump.id}/suspects`);
   if (failure) return <Problem failure={failure} again={again} />;
   if (!value) return <Skeleton />;
-  if (!value.items.length) return <Empty>{t.suspects.none}</Empty>;
+  const all = value.items.length || !value.largest ? value.items : [value.largest];
+  if (!all.length) return <Empty>{t.suspects.none}</Empty>;
   return (
     <div class="page-body">
-      {value.items.map((suspect, index) => (
+      {!value.items.length && <p class="lead-line">{t.suspects.none} {t.suspects.largest}</p>}
+      {all.map((suspect, index) => (
         <One key={index} dump={dump} suspect={suspect} index={index} />
       ))}
     </div>
   );
 }
 
+/** A suspect, or the largest object where there is none. */
 function One({ dump, suspect, index }: { dump: Dump; suspect: Suspect; index: number }) {
   const t = texts.value.suspects;
   return (

@@ -269,6 +269,7 @@ export const en = {
     passes: (n: string, share: string) => `${n} objects, ${share}`,
     repeated: (n: string) => `${n} in a row`,
     none: "Nothing keeps a large part of the heap alive by itself.",
+    largest: "The largest object is this:",
     share: (percent: string) => `${percent} of the heap`,
     path: "What keeps it alive",
     accumulation: "Memory piles up here",

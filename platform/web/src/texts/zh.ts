@@ -323,6 +323,7 @@ export const zh: Texts = {
     passes: (n, share) => `${n} 个对象，${share}`,
     repeated: (n) => `连续 ${n} 个`,
     none: "没有单个对象使堆的大部分保持存活。",
+    largest: "最大的对象是：",
     share: (percent) => `堆的 ${percent}`,
     path: "是什么使它保持存活",
     accumulation: "内存在此堆积",
