@@ -53,14 +53,17 @@ pub fn classes_for(jdk: &Jdk) -> &'static Path {
 }
 
 /// The programs that use something newer than JDK 8.
-const NEWER_THAN_8: [&str; 12] = [
+const NEWER_THAN_8: [&str; 15] = [
     "ClassChurn",
     "CompileLoop",
     "DefineClass",
+    "HealthyHeaps",
     "KnownCollections",
+    "LeakLives",
     "LeakLoader",
     "NativeCallers",
     "OneStackManyClasses",
+    "RedefinedDump",
     "RedefinedWhileAllocating",
     "ReusedClasses",
     "Speaks",

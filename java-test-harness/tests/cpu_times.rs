@@ -425,7 +425,8 @@ fn classes_can_be_chosen() {
 /// Of this program one call is counted, so that nearly all of its CPU time, dozens of samples, is outside.
 #[test]
 fn time_outside_of_counted_methods_is_a_remark() {
-    let run = Run::new(Jdk::feature_release(17)).agent("cpu=times,cutoff=0,include=java.lang.Integer");
+    let run =
+        Run::new(Jdk::feature_release(17)).agent("cpu=times,cutoff=0,include=java.lang.Integer");
     let outcome = run.class("Fib").args(["1"]).run().expect_status(0);
     let remarks = outcome.profile().comments;
     let remark = |it: &String| it.contains("uncounted_trace=");

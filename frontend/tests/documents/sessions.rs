@@ -105,7 +105,7 @@ impl Place {
 
     /// The process id of a shop that is open.
     fn shop(&mut self) -> u32 {
-        let java = self.java().join("java");
+        let (java, jcmd) = (self.java().join("java"), self.java().join("jcmd"));
         let (scene, classes) = (&self.scene, &self.classes);
         let shop = self.shop.get_or_insert_with(|| {
             let child = Command::new(java)
@@ -116,7 +116,9 @@ impl Place {
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())
                 .spawn();
-            Program(child.expect("java"))
+            let child = child.expect("java");
+            await_sessions(&jcmd, child.id());
+            Program(child)
         });
         shop.0.id()
     }
@@ -214,4 +216,22 @@ impl Place {
         }
         printed
     }
+}
+
+/// Waits until 2,000 sessions have leaked in a shop, some 2 kB each, which are most of its heap.
+fn await_sessions(jcmd: &Path, pid: u32) {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(120) {
+        let asked = Command::new(jcmd)
+            .args([&pid.to_string(), "GC.class_histogram"])
+            .output();
+        let answer = String::from_utf8_lossy(&asked.expect("jcmd").stdout).into_owned();
+        let sessions = answer.lines().find(|line| line.ends_with(" shop.Session"));
+        let count = sessions.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+        if count.is_some_and(|count| count >= 2_000) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("the shop has no 2,000 sessions after two minutes");
 }
