@@ -231,11 +231,10 @@ fn waits(profile: &TextProfile) -> Vec<(u64, f64, String, u32)> {
 
 fn check_events(outcome: &Outcome) {
     let profile = outcome.profile();
+    // The JDK links lambdas under locks of its own, for which threads that begin at once do contend.
     let in_program = profile.contended(|_, trace| {
-        trace
-            .frames
-            .iter()
-            .any(|frame| frame.starts_with("Events."))
+        let has = |start: &str| trace.frames.iter().any(|frame| frame.starts_with(start));
+        has("Events.") && !has("java.lang.invoke.")
     });
     assert_eq!(in_program, (0, 0.0));
     let waits = waits(&profile);
