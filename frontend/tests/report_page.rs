@@ -77,7 +77,7 @@ fn every_identifier_and_class_leads_to_its_details() {
     assert!(id.starts_with("0x"), "{id}");
     let text = browser.text("document.querySelector('dialog').textContent");
     for part in [
-        "on the path to suspect",
+        "on the path to the largest object",
         "keeps",
         "hprof-rs object ",
         "hprof-rs referrers ",

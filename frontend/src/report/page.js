@@ -171,9 +171,10 @@
       make("h3", null, linked(said.headline)),
       make("ul", null, said.sentences.map(text => make("li", null, linked(text)))))));
   const named = data.leaks.suspects.length > 0;
+  const shown = named ? data.leaks.suspects : [data.leaks.largest].filter(Boolean);
   section("suspects", "Leak suspects",
     named ? null : make("p", null, "Nothing of the program keeps " + Math.round(100 * data.leaks.threshold) + "% of the heap alive by itself. The largest part is:"),
-    (named ? data.leaks.suspects : [data.leaks.largest].filter(Boolean)).map((suspect, index) => make("article", {class: "suspect"},
+    shown.map((suspect, index) => make("article", {class: "suspect"},
       make("h3", null, (index + 1) + ". ", linked(suspect.headline)),
       make("div", {class: "share", role: "img", "aria-label": (100 * suspect.share).toFixed(1) + "% of the heap"}, make("div", {style: "width:" + Math.min(100, 100 * suspect.share) + "%"})),
       make("ul", null, suspect.sentences.map(text => make("li", null, linked(text)))),
@@ -273,7 +274,7 @@
   const title = (name, text) => make("h2", null, name, " ", copier(text));
   const showObject = detail => {
     const places = [];
-    data.leaks.suspects.forEach((suspect, index) => { if (suspect.path.steps.some(step => step.id === detail.id)) places.push(make("li", null, "on the path to ", link("suspects", "suspect " + (index + 1)))); });
+    shown.forEach((suspect, index) => { if (suspect.path.steps.some(step => step.id === detail.id)) places.push(make("li", null, "on the path to ", link("suspects", named ? "suspect " + (index + 1) : "the largest object"))); });
     data.threads.forEach(thread => { if (thread.locals.some(local => local[3] === detail.id)) places.push(make("li", null, "on the stack of the thread ", make("a", {href: "#threads"}, thread.name))); });
     return [title(detail.id, detail.id), make("p", null, describe(detail.description)),
       make("p", null, "Class ", classOf(detail.class), "; " + bytes(detail.shallow_bytes) + " itself; keeps " + bytes(detail.retained_bytes) + " alive, " + share(detail.retained_bytes) + " of the heap."),
