@@ -52,15 +52,19 @@ pub fn classes_for(jdk: &Jdk) -> &'static Path {
     })
 }
 
-/// The programs that use something newer than JDK 8.
-const NEWER_THAN_8: [&str; 15] = [
+/// The programs that use something newer than JDK 8, and those that use such programs.
+const NEWER_THAN_8: [&str; 19] = [
     "ClassChurn",
     "CompileLoop",
     "DefineClass",
     "HealthyHeaps",
     "KnownCollections",
+    "LeakCorpus",
+    "LeakHolders",
     "LeakLives",
     "LeakLoader",
+    "LeakNodes",
+    "LeakThreads",
     "NativeCallers",
     "OneStackManyClasses",
     "RedefinedDump",
