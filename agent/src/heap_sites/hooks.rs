@@ -221,7 +221,7 @@ fn is_copying(method: &MethodInfo<'_>) -> bool {
             .ends_with("Ljava/lang/Class;)[Ljava/lang/Object;")
 }
 
-/// See [`SiteHooks::construction`]; `None` for other methods than constructors, and where the VM does not tell.
+/// Asks the VM for [`SiteHooks::construction`]. `None` if the method is no constructor, or the VM does not answer.
 fn construction(vm: Vm<'_>, method: JMethodId) -> Option<i64> {
     let Vm { jvmti, jni } = vm;
     if jvmti.method_name(method).ok()?.name != "<init>" {

@@ -26,8 +26,8 @@ pub struct GraphRoot {
     pub thread: u32,
     /// The frame, 0 being the innermost, or [`NOTHING`].
     pub frame: u32,
-    /// The trace of a thread object; of what a stack holds its place among those of its frame, in the order
-    /// of the file, which is that of the frame's slots. Else [`NOTHING`].
+    /// A thread object has its trace here. A local variable has its place among those of its frame: the file
+    /// lists them in the order of the frame's slots. Other roots have [`NOTHING`].
     pub trace: u32,
 }
 

@@ -87,8 +87,8 @@ struct Step {
     container: Place,
 }
 
-/// Single objects. All that keeps enough alive is looked at, from the roots down; parts of collections and nodes
-/// of lists belong to the object that they are the parts of.
+/// Single objects. The search goes from the roots down, through each object that keeps enough alive. It takes a
+/// collection or a list as a whole, with its parts and nodes.
 fn singles(
     snapshot: &Snapshot,
     parts: &Parts<'_>,

@@ -157,9 +157,9 @@ pub(super) struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// True of what no heap is without: many small objects of a class of the JDK, such as strings, that nothing of
-    /// the program holds together, unless they are most of a large heap; the loaders that every JVM has; and a class
-    /// of the program whose static fields keep little each.
+    /// True if every heap has such a candidate. There are three kinds: many small objects of a JDK class, such as
+    /// strings, which no object of the program holds together, unless they fill most of a large heap; the loaders
+    /// that every JVM has; a class of the program if each of its static fields keeps little.
     fn is_noise(&self, candidate: &Candidate) -> io::Result<bool> {
         let (snapshot, dominators) = (self.snapshot, self.snapshot.dominators());
         let first = candidate.members[0];
@@ -307,8 +307,8 @@ impl Search<'_> {
         Ok(way)
     }
 
-    /// Equal for suspects that are held in the same way: the classes and fields of the path, without the tables and nodes
-    /// of collections.
+    /// Equal for suspects that are held in the same way. It has the classes and fields of the path, but leaves out
+    /// tables and nodes inside collections.
     fn signature(&self, path: &Path, finding: &Finding) -> String {
         let snapshot = self.snapshot;
         let mut signature = String::new();

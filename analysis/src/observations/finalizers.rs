@@ -1,8 +1,8 @@
 //! Objects that are dead and wait for their `finalize` method, and the thread that calls it.
 //!
 //! The VM makes a `java.lang.ref.Finalizer` for each object with such a method, and puts it into a
-//! queue once the object is dead. One thread takes them out and calls the methods, one after another: if one
-//! of them does not return, all others wait, with all that they refer to.
+//! queue once the object is dead. One thread takes them out and calls the methods, one after another. While
+//! one method runs, the other objects wait, and keep alive whatever they refer to.
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;
