@@ -73,12 +73,12 @@ check_program() {
   readelf -h "$file" | grep -q "Machine:.*$elf" || die "$name is not for $machine"
   newest=$(readelf -V "$file" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
   [ "$(printf '%s\n' "GLIBC_$oldest_glibc" "$newest" | sort -V | tail -n 1)" = "GLIBC_$oldest_glibc" ] ||
-    die "$name needs $newest: $(readelf --dyn-syms -W "$file" | grep -F "$newest" | head -n 5)"
+    die "$name needs $newest: $(readelf --dyn-syms -W "$file" | grep -F "$newest" | sed -n 1,5p)"
   needed=$(readelf -d "$file" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' |
     grep -vxE 'lib(c|m|dl|rt|pthread|util)\.so\.[0-9]|ld-linux.*' || true)
   [ -z "$needed" ] || die "$name needs libraries besides glibc: $needed"
   if grep -aqF -e "$root" -e "$HOME/" "$file"; then
-    die "$name has paths of this machine: $(grep -aoE "($root|$HOME)/[^[:cntrl:]]{0,60}" "$file" | head -n 5)"
+    die "$name has paths of this machine: $(grep -aoE "($root|$HOME)/[^[:cntrl:]]{0,60}" "$file" | sed -n 1,5p)"
   fi
   limit=$largest_command
   [ "$name" = hprof-rs ] || limit=$largest_agent
