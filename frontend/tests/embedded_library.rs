@@ -107,6 +107,25 @@ fn cut_down(command: &Path) {
     .expect("a program");
 }
 
+/// Leaves of the agent a hook class and a crate that needs another one of the workspace: all crates of others would take
+/// minutes, and no more is edited.
+fn cut_down_agent(agent: &Path) {
+    let manifest = agent.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).expect("the manifest");
+    let (head, _) = text.split_once("[features]").expect("features");
+    let dependencies = "[dependencies]\nhprof-instrument.workspace = true\n";
+    fs::write(&manifest, format!("{head}{dependencies}")).expect("a manifest");
+    fs::remove_dir_all(agent.join("src")).expect("no sources");
+    fs::create_dir(agent.join("src")).expect("a folder");
+    fs::write(
+        agent.join("src/lib.rs"),
+        "//! Holds a hook class.\n\
+         #[unsafe(no_mangle)]\n\
+         static HOOK: &[u8] = include_bytes!(\"../hooks/classes/HprofHooks.thread.class\");\n",
+    )
+    .expect("a library");
+}
+
 fn append_a_line(file: &Path) {
     let mut text = fs::read(file).expect("a source file");
     text.push(b'\n');
@@ -156,6 +175,7 @@ fn an_edit_in_a_crate_of_the_agent_makes_the_library_anew() {
         &workspace,
     );
     cut_down(&workspace.join("frontend"));
+    cut_down_agent(&workspace.join("agent"));
     let mut last = linked(&workspace);
     append_a_line(&workspace.join("frontend/src/main.rs"));
     assert_eq!(

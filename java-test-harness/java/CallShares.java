@@ -77,7 +77,7 @@ public class CallShares {
         int[] shares = {50, 30, 15, 5};
         long[] nanos = new long[shares.length];
         Random random = new Random(42);
-        for (int i = 0; i < 60; i++) {
+        for (int i = 0; i < 20; i++) {
             for (int method = 0; method < shares.length; method++) {
                 // No two rounds take the same time, lest they keep step with a timer.
                 int size = shares[method] * (100 + random.nextInt(100));
