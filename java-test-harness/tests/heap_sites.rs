@@ -102,10 +102,7 @@ fn every_way_to_allocate_is_counted() {
 #[test]
 fn objects_of_known_sites_are_counted_without_an_event() {
     each_release(|jdk| {
-        let mut layouts = vec![
-            vec!["-XX:+UseParallelGC"],
-            vec!["-XX:-UseCompressedOops"],
-        ];
+        let mut layouts = vec![vec!["-XX:+UseParallelGC"], vec!["-XX:-UseCompressedOops"]];
         if jdk.feature() < 25 {
             layouts.push(vec!["-XX:-UseCompressedClassPointers"]);
         } else {

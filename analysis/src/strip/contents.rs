@@ -1,8 +1,8 @@
 //! A walk over everything in a file that can hold a value of the program: text outside of the heap,
 //! elements of primitive arrays, fields of primitive types, and whatever cannot be read.
 //!
-//! It shares no code with the copy, so that it finds what the copy leaves by mistake. Identifiers,
-//! counts and lengths are passed over: they are addresses and numbers that the VM has chosen.
+//! It shares no code with the copy but that of a number, so that it finds what the copy leaves by mistake.
+//! Identifiers, counts and lengths are passed over: they are addresses and numbers that the VM has chosen.
 
 use std::io::Read;
 
@@ -14,8 +14,7 @@ use hprof_format::reader::{Buffer, Damage, FileHeader};
 use rustc_hash::FxHashMap;
 
 use super::StripError;
-use super::copy::{is_known, number};
-use super::shapes::{Field, Shapes};
+use super::shapes::{Field, Shapes, number};
 
 /// The most bytes that are new in a chunk.
 pub(super) const CHUNK: usize = 256 << 10;
@@ -25,6 +24,31 @@ pub(super) const OVERLAP: usize = 8 << 10;
 const RECORD_HEAD: usize = 9;
 /// The largest instance whose fields are told apart; none of a real class is as large.
 const MAX_INSTANCE: u64 = 16 << 20;
+
+/// The length from which a record of an unknown kind is taken for damage, in bytes.
+const MAX_UNKNOWN: u64 = 256 << 10;
+
+/// True for the records that are known to hold nothing of the program's.
+fn is_known(tag: u8) -> bool {
+    use tags::record as known;
+    matches!(
+        tag,
+        known::UTF8
+            | known::LOAD_CLASS
+            | known::UNLOAD_CLASS
+            | known::FRAME
+            | known::TRACE
+            | known::ALLOC_SITES
+            | known::HEAP_SUMMARY
+            | known::START_THREAD
+            | known::END_THREAD
+            | known::HEAP_DUMP
+            | known::CPU_SAMPLES
+            | known::CONTROL_SETTINGS
+            | known::HEAP_DUMP_SEGMENT
+            | known::HEAP_DUMP_END
+    )
+}
 
 /// The kind of a place that holds contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,7 +151,7 @@ impl<R: Read> Walk<'_, R> {
             }
             let head = self.input.unread();
             let (tag, length) = (head[0], number(&head[5..RECORD_HEAD]));
-            if tag == 0 && length == 0 || !is_known(tag) && length > super::copy::MAX_UNKNOWN {
+            if tag == 0 && length == 0 || !is_known(tag) && length > MAX_UNKNOWN {
                 return Err(Stop::Damage);
             }
             self.input.skip(RECORD_HEAD);

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::names::Fate;
 use super::redact::blank::MARGIN;
+use super::shapes::number;
 use super::{StripError, StripPlan, Stripped};
 
 /// How much is copied at once.
@@ -18,7 +19,7 @@ const REDACTED: u64 = 1 << 20;
 /// The bytes of a record's head: tag, time, length.
 const RECORD_HEAD: usize = 9;
 /// The largest record of unknown kind, in bytes; longer ones are damage.
-pub(super) const MAX_UNKNOWN: u64 = 256 << 10;
+const MAX_UNKNOWN: u64 = 256 << 10;
 
 /// Why copying ends before the end of the file.
 enum Stop {
@@ -49,12 +50,6 @@ pub(super) struct Copy<'p, R, W> {
     chunk: Vec<u8>,
     /// Of classes that instances were seen of.
     values: FxHashMap<ObjectId, Vec<(usize, usize)>>,
-}
-
-pub(super) fn number(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
 impl<'p, R: Read, W: Write> Copy<'p, R, W> {
@@ -364,7 +359,7 @@ impl<'p, R: Read, W: Write> Copy<'p, R, W> {
 }
 
 /// True for the records that are known to hold nothing of the program's.
-pub(super) fn is_known(tag: u8) -> bool {
+fn is_known(tag: u8) -> bool {
     use tags::record as known;
     matches!(
         tag,

@@ -218,7 +218,7 @@ impl ArraySearch {
         });
         for field in fields {
             let bytes = values.get(field.at..field.at + id_size.bytes());
-            let Some(value) = bytes.map(super::copy::number).filter(|&it| it != 0) else {
+            let Some(value) = bytes.map(super::shapes::number).filter(|&it| it != 0) else {
                 continue;
             };
             if field.is_text {

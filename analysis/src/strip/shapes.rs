@@ -11,6 +11,13 @@ use super::StripError;
 use super::names::{MAX_HIERARCHY, each_event};
 use crate::heap::ClassShape;
 
+/// A number of HPROF, whose bytes begin with the highest.
+pub(super) fn number(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0, |number, &byte| number << 8 | u64::from(byte))
+}
+
 /// A field of an instance.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Field {
@@ -237,6 +244,6 @@ impl Field {
             return None;
         }
         let bytes = values.get(self.at..self.at + self.width)?;
-        Some(super::copy::number(bytes)).filter(|&object| object != 0)
+        Some(number(bytes)).filter(|&object| object != 0)
     }
 }

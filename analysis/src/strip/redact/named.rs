@@ -11,9 +11,8 @@ use super::detectors::is_secret_name;
 use super::text::narrowed;
 use crate::strip::StripError;
 use crate::strip::contents::{Kind, walk};
-use crate::strip::copy::number;
 use crate::strip::names::each_event;
-use crate::strip::shapes::{Field, Holder, Shapes, each_reference_holder};
+use crate::strip::shapes::{Field, Holder, Shapes, each_reference_holder, number};
 
 /// The longest name of a property that is looked at, in bytes.
 const MAX_NAME: usize = 512;
