@@ -91,32 +91,34 @@ impl Retained {
             text.push('\n');
             return print(&text);
         };
-        let (what, bytes_freed, objects, mut contents) = match snapshot::target(&snapshot, target)?
-        {
-            Target::Object(object) => {
-                let Some(place) = snapshot.dominators().place(object) else {
-                    anyhow::bail!("no root reaches {target}, so it keeps nothing alive");
-                };
-                let end = snapshot.dominators().end(place);
-                (
-                    snapshot.describe(object),
-                    snapshot.dominators().retained(place),
-                    snapshot.dominators().span(place),
-                    classes_in(&snapshot, place, end),
-                )
-            }
-            Target::Classes(classes) => {
-                let freed = freed_without(&snapshot, |object| {
-                    classes.contains(&snapshot.graph().class_of(object))
-                })?;
-                let what = format!(
-                    "{} of {}",
-                    plural(freed.members, "object", "objects"),
-                    target
-                );
-                (what, freed.bytes, freed.objects, freed.contents)
-            }
-        };
+        let (what, verb, bytes_freed, objects, mut contents) =
+            match snapshot::target(&snapshot, target)? {
+                Target::Object(object) => {
+                    let Some(place) = snapshot.dominators().place(object) else {
+                        anyhow::bail!("no root reaches {target}, so it keeps nothing alive");
+                    };
+                    let end = snapshot.dominators().end(place);
+                    (
+                        snapshot.describe(object),
+                        "keeps",
+                        snapshot.dominators().retained(place),
+                        snapshot.dominators().span(place),
+                        classes_in(&snapshot, place, end),
+                    )
+                }
+                Target::Classes(classes) => {
+                    let freed = freed_without(&snapshot, |object| {
+                        classes.contains(&snapshot.graph().class_of(object))
+                    })?;
+                    let what = format!(
+                        "{} of {}",
+                        plural(freed.members, "object", "objects"),
+                        target
+                    );
+                    let verb = if freed.members == 1 { "keeps" } else { "keep" };
+                    (what, verb, freed.bytes, freed.objects, freed.contents)
+                }
+            };
         let left_out = contents.len().saturating_sub(top);
         contents.truncate(top);
         if self.json {
@@ -131,13 +133,8 @@ impl Retained {
             }));
         }
         let mut text = format!(
-            "{} {} alive: {} in {}, {} of the live heap.\n\n",
+            "{} {verb} alive: {} in {}, {} of the live heap.\n\n",
             printable(&what),
-            if what.starts_with("1 ") || !what.contains(" objects of ") {
-                "keeps"
-            } else {
-                "keep"
-            },
             bytes(bytes_freed),
             plural(objects, "object", "objects"),
             percent(bytes_freed, live)

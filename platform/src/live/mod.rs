@@ -37,7 +37,7 @@ pub use link::JvmId;
 pub use machine::{JvmFacts, Machine, Pid, Refused, RefusedKind, Socket};
 pub use modes::{Mode, check_options};
 pub use network::{Ask, Finished, Network, Sender};
-pub use recording::{Cost, Recording, Status};
+pub use recording::{Afterwards, Cost, End, Recording, Status};
 pub use threads::{Deadlock, LiveThread, ThreadDump, WaitsFor, thread_dump};
 
 use crate::events::Events;

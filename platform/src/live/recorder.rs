@@ -8,7 +8,7 @@ use hprof_wire::control::{self, Reply, Request};
 use super::link::{JvmId, Link, Look};
 use super::machine::RefusedKind;
 use super::modes::Mode;
-use super::recording::{Cost, Recording};
+use super::recording::{Afterwards, Cost, End, Recording};
 use super::stream::Lost;
 use crate::events::{Event, Events};
 
@@ -46,7 +46,7 @@ pub struct Recorder {
 /// Whether a recording continues.
 enum Next {
     Continues,
-    Ends(String),
+    Ends(End),
 }
 
 /// The agent's CPU time at a moment.
@@ -76,11 +76,7 @@ impl Recorder {
             let unviewed = self.recording.unviewed();
             if unviewed > MAX_UNVIEWED {
                 let minutes = MAX_UNVIEWED.as_secs() / 60;
-                let end = match self.recording.id {
-                    JvmId::Process(_) => "the agent was detached",
-                    JvmId::Sender(_) => "the recording has ended; the agent's stream continues",
-                };
-                break format!("nobody has looked for {minutes} minutes, so {end}");
+                break End::Unviewed(minutes, self.afterwards());
             }
             let pause = if unviewed < WATCHES {
                 WATCHED
@@ -91,12 +87,7 @@ impl Recorder {
             let left = pause.saturating_sub(looked.elapsed());
             if !left.is_zero() {
                 if self.recording.pause(left.min(TICK)) {
-                    break match self.recording.id {
-                        JvmId::Process(_) => "the agent was detached".to_owned(),
-                        JvmId::Sender(_) => {
-                            "the recording was ended; the agent's stream continues".to_owned()
-                        }
-                    };
+                    break End::Requested(self.afterwards());
                 }
                 if !self.link.has_ended() {
                     continue;
@@ -129,6 +120,13 @@ impl Recorder {
         self.events.send(Event::JvmGone {
             id: self.recording.id.to_string(),
         });
+    }
+
+    fn afterwards(&self) -> Afterwards {
+        match self.recording.id {
+            JvmId::Process(_) => Afterwards::Detached,
+            JvmId::Sender(_) => Afterwards::Sends,
+        }
     }
 
     fn tell(&self) {
@@ -167,10 +165,10 @@ impl Recorder {
         match self.link.look(look, ANSWER) {
             Ok(text) => self.recording.add(&text),
             Err(Lost::Late) => self.recording.note(LATE),
-            Err(Lost::Ended) => return Next::Ends(GONE.to_owned()),
+            Err(Lost::Ended) => return Next::Ends(End::Gone),
             Err(Lost::TooMuch) => {
                 self.detach();
-                return Next::Ends("the agent wrote more at once than the server holds".to_owned());
+                return Next::Ends(End::TooMuch);
             }
         }
         Next::Continues
@@ -181,7 +179,7 @@ impl Recorder {
         match self.link.control(request, ANSWER) {
             Ok(reply) => Ok(reply),
             Err(refused) => match refused.kind {
-                RefusedKind::Missing => Err(Next::Ends(GONE.to_owned())),
+                RefusedKind::Missing => Err(Next::Ends(End::Gone)),
                 RefusedKind::Late => {
                     self.recording.note(LATE);
                     Ok(Reply::default())
@@ -232,4 +230,3 @@ impl Recorder {
 }
 
 const LATE: &str = "the JVM did not answer within 10 s at times; what it had counted came later";
-const GONE: &str = "the program or its agent has ended";

@@ -1,6 +1,7 @@
 //! A live recording: what came of it so far, and who looks at it.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -27,6 +28,50 @@ const MAX_STACKS: usize = 64 << 20;
 /// Views of the present state that are kept for the next request.
 const KEPT: usize = 4;
 
+/// Why a recording has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// A request ended it.
+    Requested(Afterwards),
+    /// No request has looked at it for these minutes.
+    Unviewed(u64, Afterwards),
+    /// The program or its agent has ended.
+    Gone,
+    /// The agent wrote more at once than the server holds.
+    TooMuch,
+}
+
+/// The state of the agent after the end of its recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Afterwards {
+    /// It was detached from its program.
+    Detached,
+    /// It goes on sending its stream, as it was started with `net=`.
+    Sends,
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Requested(Afterwards::Detached) => f.write_str("the agent was detached"),
+            Self::Requested(Afterwards::Sends) => {
+                f.write_str("the recording was ended; the agent's stream continues")
+            }
+            Self::Unviewed(minutes, Afterwards::Detached) => write!(
+                f,
+                "nobody has looked for {minutes} minutes, so the agent was detached"
+            ),
+            Self::Unviewed(minutes, Afterwards::Sends) => write!(
+                f,
+                "nobody has looked for {minutes} minutes, so the recording has ended; the agent's stream \
+                 continues"
+            ),
+            Self::Gone => f.write_str("the program or its agent has ended"),
+            Self::TooMuch => f.write_str("the agent wrote more at once than the server holds"),
+        }
+    }
+}
+
 /// The agent's cost for the program.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Cost {
@@ -50,7 +95,7 @@ pub struct Status {
     /// The agent's cost, once it was asked.
     pub cost: Option<Cost>,
     /// Why it ended, if it has.
-    pub ended: Option<String>,
+    pub ended: Option<End>,
     /// Remarks, as sentences.
     pub notes: Vec<String>,
     /// Grows with each change.
@@ -77,7 +122,7 @@ struct Data {
     started: BTreeSet<Mode>,
     cost: Option<Cost>,
     notes: Vec<String>,
-    ended: Option<(Instant, String)>,
+    ended: Option<(Instant, End)>,
     revision: u64,
     /// Up to when it is recorded, in milliseconds since 1970-01-01 UTC.
     until: i64,
@@ -247,10 +292,10 @@ impl Recording {
     }
 
     /// Notes the end, for a reason.
-    pub fn end(&self, why: impl Into<String>) {
+    pub fn end(&self, why: End) {
         let mut data = self.data.lock();
         if data.ended.is_none() {
-            data.ended = Some((Instant::now(), why.into()));
+            data.ended = Some((Instant::now(), why));
             data.modes.clear();
             data.revision += 1;
             data.shown.clear();

@@ -14,7 +14,7 @@ use crossterm::event::{self, Event};
 use crossterm::{cursor, execute, queue, style, terminal};
 use hprof_platform::events::Events;
 use hprof_platform::live::{
-    JvmId, Live as Recordings, Machine, Mode, Pid, Recording, Refused, check_options,
+    End, JvmId, Live as Recordings, Machine, Mode, Pid, Recording, Refused, check_options,
 };
 use hprof_platform::temporary_folder;
 use hprof_platform::views::profile::ProfileQuery;
@@ -131,8 +131,8 @@ impl Live {
         }
         shown?;
         let ended = session.recording.status().ended;
-        if let Some(ended) = ended.filter(|why| !why.contains("was detached")) {
-            tell!("hprof-rs: {}", printable_lines(&ended));
+        if let Some(ended) = ended.filter(|why| !matches!(why, End::Requested(_))) {
+            tell!("hprof-rs: {}", printable_lines(&ended.to_string()));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -15,7 +15,7 @@ use clap::Parser;
 use hprof_analysis::contents::Contents;
 use hprof_analysis::stacks::{Measure, Weights};
 use hprof_platform::events::Events;
-use hprof_platform::live::{JvmFacts, JvmId, Live, Mode, Pid, Recording};
+use hprof_platform::live::{End, JvmFacts, JvmId, Live, Mode, Pid, Recording};
 use hprof_platform::{TemporaryFolder, temporary_folder};
 use jiff::{SignedDuration, Timestamp};
 use rustix::process::{Signal, kill_process};
@@ -221,11 +221,11 @@ impl<'a> Session<'a> {
             tell!("hprof-rs: {}", printable_lines(&late.text));
         }
         let status = recording.status();
-        let ended = status.ended.filter(|why| !why.contains("was detached"));
+        let ended = status.ended.filter(|why| !matches!(why, End::Requested(_)));
         if let Some(ended) = ended.filter(|_| self.record.pid.is_some()) {
             tell!(
                 "hprof-rs: {} after {} s; the file has what was recorded until then",
-                printable_lines(&ended),
+                printable_lines(&ended.to_string()),
                 status.seconds
             );
         }

@@ -233,7 +233,7 @@ impl JvmDetail {
             samples: status.map_or(0, |it| it.samples),
             cost: status.and_then(|it| it.cost.clone()),
             can,
-            ended: status.and_then(|it| it.ended.clone()),
+            ended: status.and_then(|it| it.ended.as_ref().map(ToString::to_string)),
             notes: status.map_or_else(Vec::new, |it| it.notes.clone()),
         }
     }

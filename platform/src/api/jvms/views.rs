@@ -74,7 +74,7 @@ async fn about(
             about: recording.profile(part.last)?.about(),
             revision: status.revision,
             seconds: status.seconds,
-            ended: status.ended,
+            ended: status.ended.map(|why| why.to_string()),
         })
     });
     found.await.map(Json)
