@@ -39,6 +39,7 @@ mod not_built;
 mod observations;
 mod open;
 mod partly_read;
+mod process_memory;
 #[cfg(feature = "query")]
 mod query;
 mod recordings;

@@ -29,6 +29,7 @@ mod live;
 mod man;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod memory;
 mod object;
 mod objects;
 mod options;
@@ -150,6 +151,8 @@ pub enum Command {
     Stacks(stacks::Stacks),
     /// Summarize garbage collection logs: pauses, heap, rates, findings with advice; or compare two.
     Gc(gc::Gc),
+    /// Show what takes the memory of a process: heap, stacks, buffers, malloc, files; against its limits.
+    Memory(memory::Memory),
     /// Convert a profile to a flame graph or to the format of another tool.
     Convert(convert::Convert),
     /// Write heap dumps and profiles as tables of Parquet files.
@@ -227,6 +230,7 @@ impl Command {
             Self::Query(command) => command.execute(),
             Self::Stacks(command) => command.execute(),
             Self::Gc(command) => command.execute(),
+            Self::Memory(command) => command.execute(),
             Self::Convert(command) => command.execute(),
             Self::Export(command) => command.execute(),
             Self::Strip(command) => command.execute(),

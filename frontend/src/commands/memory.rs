@@ -1,0 +1,155 @@
+//! `hprof-rs memory`: the memory of a process, accounted for.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::bail;
+use clap::Args;
+use serde_json::json;
+
+use crate::attach;
+use crate::process_memory::watch::{self, Rhythm};
+use crate::process_memory::{self, Effort, post_mortem, text};
+use crate::render::out::tell;
+use crate::render::screen::{Style, print, print_json};
+
+/// Show what takes the memory of a process: heap, stacks, buffers, malloc, files; against its limits.
+///
+/// The rows add up to the resident set, and one sentence names the likely cause with the next step. Reads /proc and asks the
+/// JVM as jcmd does (JDK 8 to 28); loads no agent, and needs no JDK. Run it as the JVM's user or as root, from outside of a
+/// container too.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Memory {
+    /// The JVM's process id, as `hprof-rs ps` shows it, or its main class or JAR file.
+    #[arg(value_name = "PID|NAME", required_unless_present = "post_mortem")]
+    process: Option<String>,
+
+    /// Look again after this time, such as 5s or 1m, and print which row grows, how fast, and when it reaches the limit.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    watch: Option<Duration>,
+
+    /// With --watch: end after this many looks.
+    #[arg(long, value_name = "N", requires = "watch", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+
+    /// Count objects with memory outside of the heap: direct buffers, Inflater, Deflater. Stops the program for a walk over
+    /// the heap.
+    #[arg(long)]
+    objects: bool,
+
+    /// As --objects, before and after a full collection, which shows buffers that only waited for one.
+    #[arg(long)]
+    gc: bool,
+
+    /// Read /proc only, and do not ask the JVM.
+    #[arg(long)]
+    no_attach: bool,
+
+    /// Read what is left of a process that is gone: an hs_err_pid.log, or the kernel's log with a line "Killed process"; `-`
+    /// for standard input.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["process", "watch", "objects", "gc", "no_attach"])]
+    post_mortem: Option<PathBuf>,
+
+    /// The folder where cgroups are mounted.
+    #[arg(long, value_name = "FOLDER", default_value = process_memory::CGROUPS)]
+    cgroups: PathBuf,
+
+    /// Print JSON; with --watch a document on each line.
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hprof-rs memory 4242                              the rows, the limits and the likely cause
+  hprof-rs memory app.jar --gc                      direct buffers that are held, or wait for a collection
+  hprof-rs memory 4242 --watch 5s                   the row that grows, and the time to the limit
+  hprof-rs memory --post-mortem hs_err_pid4242.log  after a crash
+  journalctl -k | hprof-rs memory --post-mortem -   after a kill (exit status 137)
+  hprof-rs memory 4242 --json | jq .causes[0].sentence
+
+Columns:
+  resident   pages in memory; the sum of all rows is the resident set
+  committed  what the JVM may use now, as it reports
+  used       what is in use of that
+-XX:NativeMemoryTracking=summary has the JVM keep an account of its malloc. docs/memory.md explains the rows.";
+
+impl Memory {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        if let Some(path) = &self.post_mortem {
+            let remains = post_mortem::read(path)?;
+            return match self.json {
+                true => print_json(&json!({
+                    "version": env!("CARGO_PKG_VERSION"),
+                    "sentence": remains.conclusion(),
+                    "remains": remains,
+                })),
+                false => print(&post_mortem::text(&remains)),
+            };
+        }
+        let Some(process) = &self.process else {
+            bail!("name a process");
+        };
+        attach::sweep();
+        let target = process_memory::find(process)?;
+        let effort = Effort {
+            objects: self.objects,
+            collect: self.gc,
+            no_attach: self.no_attach,
+            cgroups: self.cgroups,
+        };
+        if let Some(every) = self.watch {
+            let rhythm = Rhythm {
+                every,
+                times: self.count,
+            };
+            watch::run(&target, &effort, rhythm, self.json)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let snapshot = process_memory::look(&target, &effort)?;
+        if self.json {
+            return print_json(&snapshot);
+        }
+        for note in &snapshot.notes {
+            tell!("hprof-rs: {note}");
+        }
+        print(&text::all(&snapshot, Style::of_stdout()))
+    }
+}
+
+/// A time such as `5s`, `500ms` or `2m`; a number alone counts seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let unit = match unit {
+        "ms" => 1,
+        "" | "s" => 1000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        _ => return Err("the unit is ms, s, m or h, as in 5s".to_owned()),
+    };
+    let number: u64 = number
+        .parse()
+        .map_err(|_| "a whole number with a unit, as in 5s".to_owned())?;
+    match number.checked_mul(unit) {
+        None | Some(0) => Err("a time between 1ms and some years".to_owned()),
+        Some(millis) => Ok(Duration::from_millis(millis)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(duration("5s"), Ok(Duration::from_secs(5)));
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
+        assert!(duration("5x").is_err() && duration("0s").is_err() && duration("s").is_err());
+    }
+}

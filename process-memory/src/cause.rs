@@ -1,0 +1,523 @@
+//! The likely cause of the memory's size, and the next step.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::Bytes;
+use crate::evidence::Evidence;
+use crate::row::Kind;
+use crate::table::Table;
+
+/// A row counts as large from this part of the resident set on.
+const LARGE: f64 = 0.25;
+/// And from this size on: less does not kill a container.
+const LEAST: Bytes = Bytes::mib(64);
+/// The part of a limit that counts as full.
+const FULL: f64 = 0.9;
+/// Each `Deflater` holds about this much (zlib: 2^(15+2) + 2^(8+9) bytes and its state).
+const DEFLATER: Bytes = Bytes::kib(262);
+/// Each `Inflater` holds about this much once it is used (a window of 32 KB and its state).
+const INFLATER: Bytes = Bytes::kib(40);
+
+/// What takes the memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "cause", rename_all = "snake_case")]
+pub enum Cause {
+    /// The heap may grow beyond what the limit leaves.
+    HeapTooLarge {
+        /// The limit of the cgroup.
+        limit: Bytes,
+        /// The most that the heap may take.
+        most: Bytes,
+        /// The rest of the process now.
+        rest: Bytes,
+    },
+    /// The heap is full of objects.
+    HeapFull {
+        /// Objects.
+        used: Bytes,
+        /// The most that the heap may take.
+        most: Bytes,
+    },
+    /// The heap takes most of the memory, and much of that has no objects.
+    HeapKeepsEmpty {
+        /// Resident pages of the heap.
+        resident: Bytes,
+        /// Objects.
+        used: Bytes,
+    },
+    /// The heap takes most of the memory.
+    Heap {
+        /// Resident pages of the heap.
+        resident: Bytes,
+        /// Objects.
+        used: Option<Bytes>,
+        /// The most that the heap may take.
+        most: Option<Bytes>,
+    },
+    /// Stacks of threads.
+    Threads {
+        /// The number of threads.
+        threads: u64,
+        /// Resident pages of their stacks.
+        resident: Bytes,
+        /// The largest group.
+        group: String,
+        /// The number of threads in it.
+        of_group: u64,
+    },
+    /// Direct buffers, or memory of `Unsafe`, that is in use.
+    DirectBuffers {
+        /// Its size.
+        resident: Bytes,
+        /// The number of buffers, where objects were counted.
+        buffers: Option<u64>,
+    },
+    /// Direct buffers that no object refers to: they wait for a collection of the heap.
+    DirectBuffersWait {
+        /// The number of unreachable buffers.
+        unreachable: u64,
+        /// And of all.
+        all: u64,
+    },
+    /// Files that are mapped.
+    MappedFiles {
+        /// Resident pages of files.
+        resident: Bytes,
+        /// The file with most of them.
+        largest: String,
+    },
+    /// Metadata of classes.
+    Metaspace {
+        /// Resident pages of metaspace and class space.
+        resident: Bytes,
+        /// The class of loaders with most of it, where it is known.
+        loader: Option<String>,
+        /// How many of these loaders there are.
+        loaders: u64,
+    },
+    /// The code cache is full.
+    CodeCacheFull {
+        /// Compiled code.
+        used: Bytes,
+        /// Its limit.
+        size: Bytes,
+    },
+    /// `Deflater` and `Inflater` objects that hold memory until they are closed.
+    Compressors {
+        /// `Deflater` objects.
+        deflaters: u64,
+        /// `Inflater` objects.
+        inflaters: u64,
+        /// About how much they hold.
+        about: Bytes,
+    },
+    /// `malloc` keeps memory that was freed.
+    ArenasKeepFree {
+        /// Free and resident.
+        free: Bytes,
+        /// The number of arenas.
+        arenas: u64,
+        /// Whether `MALLOC_ARENA_MAX` is set already.
+        is_limited: bool,
+    },
+    /// Memory that libraries have from `malloc`, and that the JVM knows nothing of.
+    NativeMemory {
+        /// Its size.
+        resident: Bytes,
+    },
+    /// Memory from `malloc`; without native memory tracking nothing tells buffers, JVM and libraries apart.
+    Malloc {
+        /// Its size.
+        resident: Bytes,
+    },
+    /// Huge pages hold more than was asked for.
+    HugePages {
+        /// Huge pages of rows other than the heap.
+        huge: Bytes,
+    },
+    /// Files in memory (tmpfs) or shared memory count against the limit.
+    Tmpfs {
+        /// Its size.
+        shared: Bytes,
+        /// What counts against the limit.
+        current: Bytes,
+    },
+    /// Other processes of the cgroup take the memory.
+    OtherProcesses {
+        /// Memory of the cgroup that is no file's.
+        group: Bytes,
+        /// The resident set of this process.
+        resident: Bytes,
+    },
+    /// Most of the cgroup's memory is page cache.
+    PageCache {
+        /// Its size.
+        cache: Bytes,
+        /// What counts against the limit.
+        current: Bytes,
+    },
+    /// Nothing stands out.
+    Healthy {
+        /// The resident set.
+        resident: Bytes,
+        /// The limit, if there is one.
+        limit: Option<Bytes>,
+    },
+}
+
+impl Cause {
+    /// All causes that hold, the likeliest first; [`Cause::Healthy`] or [`Cause::PageCache`] if there is no other.
+    pub fn all(evidence: &Evidence, table: &Table) -> Vec<Self> {
+        let mut found = Vec::new();
+        found.extend(full_code_cache(evidence));
+        found.extend(heap_limit(evidence, table));
+        let mut rows: Vec<(Bytes, Self)> = Vec::new();
+        rows.extend(heap(evidence, table));
+        rows.extend(threads(table));
+        rows.extend(buffers(evidence, table));
+        rows.extend(compressors(evidence, table));
+        rows.extend(files(table));
+        rows.extend(metaspace(evidence, table));
+        rows.extend(malloc(evidence, table));
+        rows.extend(huge(table));
+        rows.extend(group(evidence, table));
+        rows.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
+        found.extend(rows.into_iter().map(|(_, cause)| cause));
+        if found.is_empty() {
+            found.push(Self::none(evidence, table));
+        }
+        found
+    }
+
+    fn none(evidence: &Evidence, table: &Table) -> Self {
+        if let Some(group) = &evidence.group {
+            let (cache, current) = (group.parts.cache(), group.current);
+            if cache > LEAST && cache.share_of(current) >= 0.5 {
+                return Self::PageCache { cache, current };
+            }
+        }
+        Self::Healthy {
+            resident: table.resident,
+            limit: limit(evidence),
+        }
+    }
+}
+
+fn limit(evidence: &Evidence) -> Option<Bytes> {
+    evidence.group.as_ref().and_then(|group| group.limit)
+}
+
+/// Whether a size matters beside the resident set.
+fn is_large(size: Bytes, table: &Table) -> bool {
+    size >= LEAST && size.share_of(table.resident) >= LARGE
+}
+
+fn full_code_cache(evidence: &Evidence) -> Option<Cause> {
+    let cache = evidence.code_cache.as_ref()?;
+    let (used, size) = (cache.used(), cache.size());
+    (cache.is_full || used.share_of(size) >= 0.95).then_some(Cause::CodeCacheFull { used, size })
+}
+
+fn heap_limit(evidence: &Evidence, table: &Table) -> Option<Cause> {
+    let limit = limit(evidence)?;
+    let most = evidence.flags.bytes("MaxHeapSize")?;
+    let rest = table.outside_of_heap();
+    (most + rest > limit).then_some(Cause::HeapTooLarge { limit, most, rest })
+}
+
+fn heap(evidence: &Evidence, table: &Table) -> Option<(Bytes, Cause)> {
+    let resident = table.resident(Kind::JavaHeap);
+    let used = evidence.heap.as_ref().map(|heap| heap.used);
+    let most = evidence.flags.bytes("MaxHeapSize");
+    if let (Some(used), Some(most)) = (used, most)
+        && used.share_of(most) >= FULL
+    {
+        return Some((resident, Cause::HeapFull { used, most }));
+    }
+    if !is_large(resident, table) || resident.share_of(table.resident) < 0.5 {
+        return None;
+    }
+    let cause = match used {
+        Some(used) if used.share_of(resident) < 0.4 => Cause::HeapKeepsEmpty { resident, used },
+        used => Cause::Heap {
+            resident,
+            used,
+            most,
+        },
+    };
+    Some((resident, cause))
+}
+
+fn threads(table: &Table) -> Option<(Bytes, Cause)> {
+    let row = table.row(Kind::ThreadStacks)?;
+    let is_many = row.count >= 500 && row.resident.share_of(table.resident) >= 0.1;
+    let is_cause = is_large(row.resident, table) || is_many;
+    let group = row.parts.iter().max_by_key(|part| part.count)?;
+    is_cause.then(|| {
+        let cause = Cause::Threads {
+            threads: row.count,
+            resident: row.resident,
+            group: group.name.clone(),
+            of_group: group.count,
+        };
+        (row.resident, cause)
+    })
+}
+
+fn buffers(evidence: &Evidence, table: &Table) -> Option<(Bytes, Cause)> {
+    let resident = match table.has_tracking {
+        true => table.resident(Kind::DirectBuffers),
+        false => table.resident(Kind::NativeMalloc),
+    };
+    if !is_large(resident, table) {
+        return None;
+    }
+    if let (Some(all), Some(live)) = (evidence.objects, evidence.live_objects) {
+        let unreachable = (all - live).direct_buffers;
+        if unreachable > 0 && unreachable * 2 > all.direct_buffers {
+            let cause = Cause::DirectBuffersWait {
+                unreachable,
+                all: all.direct_buffers,
+            };
+            return Some((resident, cause));
+        }
+    }
+    let buffers = evidence.objects.map(|objects| objects.direct_buffers);
+    let cause = Cause::DirectBuffers { resident, buffers };
+    table.has_tracking.then_some((resident, cause))
+}
+
+fn compressors(evidence: &Evidence, table: &Table) -> Option<(Bytes, Cause)> {
+    let objects = evidence.objects?;
+    let (deflaters, inflaters) = (objects.deflaters, objects.inflaters);
+    let about = Bytes(
+        (DEFLATER.0.saturating_mul(deflaters)).saturating_add(INFLATER.0.saturating_mul(inflaters)),
+    );
+    let there = table.resident(Kind::NativeMalloc);
+    // Before they have done anything they hold less.
+    let is_cause = about >= LEAST && about.share_of(there) >= 0.3;
+    let cause = Cause::Compressors {
+        deflaters,
+        inflaters,
+        about,
+    };
+    // It says more than the row that it is a part of.
+    is_cause.then(|| (there + Bytes(1), cause))
+}
+
+fn files(table: &Table) -> Option<(Bytes, Cause)> {
+    let row = table.row(Kind::MappedFiles)?;
+    let largest = row.parts.first()?.name.clone();
+    let resident = row.resident;
+    is_large(resident, table).then_some((resident, Cause::MappedFiles { resident, largest }))
+}
+
+fn metaspace(evidence: &Evidence, table: &Table) -> Option<(Bytes, Cause)> {
+    let resident = table.resident(Kind::Metaspace) + table.resident(Kind::ClassSpace);
+    let most = evidence.loaders.iter().max_by_key(|row| row.loaders);
+    let most = most.filter(|row| row.loaders > 1);
+    let cause = Cause::Metaspace {
+        resident,
+        loader: most.map(|row| row.class.clone()),
+        loaders: most.map_or(0, |row| row.loaders),
+    };
+    is_large(resident, table).then_some((resident, cause))
+}
+
+fn malloc(evidence: &Evidence, table: &Table) -> Vec<(Bytes, Cause)> {
+    let mut found = Vec::new();
+    let free = table.resident(Kind::MallocFree);
+    if is_large(free, table) {
+        let cause = Cause::ArenasKeepFree {
+            free,
+            arenas: table.arenas,
+            is_limited: evidence.limits_arenas,
+        };
+        found.push((free, cause));
+    }
+    let resident = table.resident(Kind::NativeMalloc);
+    if is_large(resident, table) {
+        let cause = match table.has_tracking {
+            true => Cause::NativeMemory { resident },
+            false => Cause::Malloc { resident },
+        };
+        found.push((resident, cause));
+    }
+    found
+}
+
+fn huge(table: &Table) -> Option<(Bytes, Cause)> {
+    let rows = table.rows.iter().filter(|row| row.kind != Kind::JavaHeap);
+    let huge: Bytes = rows.map(|row| row.huge).sum();
+    is_large(huge, table).then_some((huge, Cause::HugePages { huge }))
+}
+
+fn group(evidence: &Evidence, table: &Table) -> Option<(Bytes, Cause)> {
+    let group = evidence.group.as_ref()?;
+    // A limit makes the rest of the group matter to this process.
+    let limit = group.limit?;
+    let (shared, current) = (group.parts.shared, group.current);
+    let own = table.resident(Kind::SharedMemory) + table.resident(Kind::JavaHeap);
+    if shared > LEAST && shared.share_of(limit) >= LARGE && shared > own {
+        return Some((shared, Cause::Tmpfs { shared, current }));
+    }
+    let (anonymous, resident) = (group.parts.anonymous, table.resident);
+    let is_other = anonymous.share_of(limit) >= 0.5 && resident.share_of(anonymous) < 0.5;
+    is_other.then_some((
+        anonymous,
+        Cause::OtherProcesses {
+            group: anonymous,
+            resident,
+        },
+    ))
+}
+
+impl fmt::Display for Cause {
+    /// A sentence on the cause with the next step.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::HeapTooLarge { limit, most, rest } => write!(
+                f,
+                "The limit is {limit}; the heap may grow to {most} and the rest takes {rest}: the kernel will kill the process \
+                 before Java sees an OutOfMemoryError. Lower -Xmx (or -XX:MaxRAMPercentage) below {}, or raise the limit.",
+                *limit - *rest
+            ),
+            Self::HeapFull { used, most } => write!(
+                f,
+                "The Java heap is full: {used} of {most}. A heap dump shows which objects: `hprof-rs leaks` on it."
+            ),
+            Self::HeapKeepsEmpty { resident, used } => write!(
+                f,
+                "The Java heap keeps {resident} of memory for {used} of objects: a collector that gives memory back \
+                 (G1 with -XX:G1PeriodicGCInterval, ZGC, Shenandoah) or a lower -Xmx frees the rest."
+            ),
+            Self::Heap {
+                resident,
+                used,
+                most,
+            } => {
+                write!(f, "The Java heap takes most of the memory: {resident}")?;
+                if let Some(used) = used {
+                    write!(f, ", of which {used} are objects")?;
+                }
+                if let Some(most) = most {
+                    write!(f, ", and it may grow to {most}")?;
+                }
+                f.write_str(". `hprof-rs leaks` on a heap dump shows which objects.")
+            }
+            Self::Threads {
+                threads,
+                resident,
+                group,
+                of_group,
+            } => write!(
+                f,
+                "{threads} threads hold {resident} of stacks, {of_group} of them are named \"{group}\": bound that pool, or lower \
+                 -Xss; `hprof-rs stacks PID` shows what they do."
+            ),
+            Self::DirectBuffers { resident, buffers } => {
+                write!(
+                    f,
+                    "Direct buffers and Unsafe.allocateMemory hold {resident}"
+                )?;
+                if let Some(buffers) = buffers {
+                    write!(f, " in {buffers} buffers")?;
+                }
+                f.write_str(
+                    ": -XX:MaxDirectMemorySize bounds direct buffers (by default they may take as much as the heap), and \
+                     -Djdk.nio.maxCachedBufferSize bounds those that each thread keeps for sockets and files.",
+                )
+            }
+            Self::DirectBuffersWait { unreachable, all } => write!(
+                f,
+                "{unreachable} of {all} direct buffers are unreachable, and waited for a collection of the heap: buffers that are \
+                 closed by hand or reused, or a lower -XX:MaxDirectMemorySize, free them earlier."
+            ),
+            Self::MappedFiles { resident, largest } => write!(
+                f,
+                "Mapped files hold {resident}, most of it {largest}: the kernel takes clean pages of files back when memory is short, \
+                 so this kills no container unless the pages are dirty."
+            ),
+            Self::Metaspace {
+                resident,
+                loader,
+                loaders,
+            } => {
+                write!(f, "Metadata of classes holds {resident}")?;
+                if let Some(loader) = loader {
+                    write!(f, "; {loaders} loaders are of class {loader}")?;
+                }
+                f.write_str(
+                    ": `hprof-rs classloaders` on a heap dump shows what keeps loaders alive; -XX:MaxMetaspaceSize bounds it.",
+                )
+            }
+            Self::CodeCacheFull { used, size } => write!(
+                f,
+                "The code cache is full ({used} of {size}), so methods run uncompiled: raise -XX:ReservedCodeCacheSize."
+            ),
+            Self::Compressors {
+                deflaters,
+                inflaters,
+                about,
+            } => write!(
+                f,
+                "{deflaters} Deflater and {inflaters} Inflater objects hold about {about} outside of the heap until end() or close() is \
+                 called: `hprof-rs paths` on a heap dump shows who holds them."
+            ),
+            Self::ArenasKeepFree {
+                free,
+                arenas,
+                is_limited,
+            } => {
+                write!(f, "glibc keeps {free} of freed memory in {arenas} arenas: ")?;
+                f.write_str(match is_limited {
+                    true => "`jcmd PID System.trim_native_heap` (JDK 17 and later) gives it back; so does jemalloc.",
+                    false => {
+                        "start with MALLOC_ARENA_MAX=2, or give it back with `jcmd PID System.trim_native_heap` (JDK 17 and later)."
+                    }
+                })
+            }
+            Self::NativeMemory { resident } => write!(
+                f,
+                "Libraries hold {resident} of malloc memory that the JVM knows nothing of (JNI, compression, TLS, drivers): look at objects \
+                 with native memory that are not closed (--objects counts some), and at JNI libraries."
+            ),
+            Self::Malloc { resident } => write!(
+                f,
+                "malloc holds {resident}: direct buffers, the JVM, or libraries. -XX:NativeMemoryTracking=summary separates them, and \
+                 --objects counts the Java objects that hold such memory."
+            ),
+            Self::HugePages { huge } => write!(
+                f,
+                "Transparent huge pages make {huge} resident outside of the heap, whether it is used or not: set \
+                 /sys/kernel/mm/transparent_hugepage/enabled to madvise."
+            ),
+            Self::Tmpfs { shared, current } => write!(
+                f,
+                "Files in memory (tmpfs, /dev/shm) take {shared} of the {current} that count against the limit, and the kernel cannot \
+                 drop them: delete them, or mount a disk there."
+            ),
+            Self::OtherProcesses { group, resident } => write!(
+                f,
+                "The cgroup holds {group} of memory, and this process only {resident}: look at the other processes in it."
+            ),
+            Self::PageCache { cache, current } => write!(
+                f,
+                "{cache} of the {current} of the cgroup are page cache, which the kernel takes back when memory is short: the process is \
+                 healthy."
+            ),
+            Self::Healthy { resident, limit } => match limit {
+                Some(limit) => write!(
+                    f,
+                    "Nothing stands out: {resident} are resident, the limit is {limit}."
+                ),
+                None => write!(
+                    f,
+                    "Nothing stands out: {resident} are resident, and no cgroup limits that."
+                ),
+            },
+        }
+    }
+}

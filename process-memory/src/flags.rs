@@ -1,0 +1,65 @@
+//! The flags of the VM: the text of `jcmd PID VM.flags -all`.
+
+use std::collections::BTreeMap;
+
+use crate::Bytes;
+
+/// Flags with their values.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Flags(BTreeMap<String, String>);
+
+impl Flags {
+    /// Reads lines such as `   size_t MaxHeapSize   = 4206886912   {product} {ergonomic}`; JDK 8 writes `:=` for flags that
+    /// were set.
+    pub fn parse(text: &str) -> Self {
+        let flags = text.lines().filter_map(|line| {
+            let (left, right) = line.split_once('=')?;
+            let name = left.trim_end_matches(':').split_whitespace().nth(1)?;
+            let value = right.split('{').next()?.trim();
+            Some((name.to_owned(), value.to_owned()))
+        });
+        Self(flags.collect())
+    }
+
+    /// The value of a flag.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// A number of bytes; `None` for 0 too, which stands for a default.
+    pub fn bytes(&self, name: &str) -> Option<Bytes> {
+        let number = self.text(name)?.parse().ok()?;
+        (number > 0).then_some(Bytes(number))
+    }
+
+    /// Whether a flag is on.
+    pub fn is_on(&self, name: &str) -> bool {
+        self.text(name) == Some("true")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn flags_of_all_releases_are_read() {
+        let text = "[Global flags]\n   size_t MaxHeapSize                              = 4206886912     {product} {ergonomic}\n    \
+uintx MaxDirectMemorySize                       = 0              {product}\n     bool UseG1GC                                  := true           {product}\n    \
+ccstr NativeMemoryTracking                      = summary        {product} {command line}\n   double MaxRAMPercentage = 25.000000 {product}\n";
+        let flags = Flags::parse(text);
+        assert_eq!(flags.bytes("MaxHeapSize"), Some(Bytes(4_206_886_912)));
+        assert_eq!(flags.bytes("MaxDirectMemorySize"), None);
+        assert!(flags.is_on("UseG1GC") && !flags.is_on("UseZGC"));
+        assert_eq!(flags.text("NativeMemoryTracking"), Some("summary"));
+        assert_eq!(flags.text("MaxRAMPercentage"), Some("25.000000"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_does_harm(text in "(=|:|\\{|\\}| |a|[0-9]{1,25}|\n)*") {
+            let _ = Flags::parse(&text);
+        }
+    }
+}
