@@ -399,11 +399,12 @@ impl fmt::Display for Cause {
                 most,
             } => {
                 write!(f, "The Java heap takes most of the memory: {resident}")?;
-                if let Some(used) = used {
+                // Pages of objects that were never written to are not resident.
+                if let Some(used) = used.filter(|used| used <= resident) {
                     write!(f, ", of which {used} are objects")?;
                 }
                 if let Some(most) = most {
-                    write!(f, ", and it may grow to {most}")?;
+                    write!(f, "; it may grow to {most}")?;
                 }
                 f.write_str(". `hprof-rs leaks` on a heap dump shows which objects.")
             }

@@ -18,6 +18,8 @@ const BEFORE_IN_USE: u64 = 1;
 const MAPPED: u64 = 2;
 /// All flags.
 const FLAGS: u64 = 7;
+/// The head of a chunk.
+const HEAD: u64 = 16;
 /// The least chunk.
 const MIN_CHUNK: u64 = 32;
 /// The most bytes of the structures at the begin of an area (`heap_info` and `malloc_state`).
@@ -69,10 +71,17 @@ pub fn areas(mapping: &Mapping, memory: &dyn Memory) -> Vec<Area> {
             free,
         }];
     }
+    // The kernel makes one mapping of an arena and a block beside it.
     let mut found = arenas(mapping, memory);
-    if found.is_empty() {
-        found = blocks(mapping, memory);
+    let mut gaps = Vec::new();
+    let mut start = mapping.start;
+    for area in &found {
+        gaps.push(start..area.range.start);
+        start = area.range.end;
     }
+    gaps.push(start..mapping.end);
+    let blocks = gaps.into_iter().flat_map(|gap| blocks(&gap, memory));
+    found.extend(blocks.collect::<Vec<_>>());
     found
 }
 
@@ -184,20 +193,20 @@ impl Page {
 }
 
 /// Blocks with a mapping of their own. The kernel makes one mapping of neighbours, so a block may follow something else: then
-/// only a row of blocks up to the end of the mapping counts, as any page may look like the head of a block.
-fn blocks(mapping: &Mapping, memory: &dyn Memory) -> Vec<Area> {
-    if mapping.size().0 < MIN_MAPPED {
+/// only a row of blocks up to the end of the place counts, as any page may look like the head of a block.
+fn blocks(place: &Range<u64>, memory: &dyn Memory) -> Vec<Area> {
+    if place.end - place.start < MIN_MAPPED {
         return Vec::new();
     }
-    let Some(present) = memory.present(mapping.start, mapping.end) else {
+    let Some(present) = memory.present(place.start, place.end) else {
         return Vec::new();
     };
     let mut rows: Vec<Vec<Range<u64>>> = Vec::new();
-    let mut at = mapping.start;
-    while at < mapping.end {
-        let is_there = present.get(((at - mapping.start) / PAGE) as usize);
+    let mut at = place.start;
+    while at < place.end {
+        let is_there = present.get(((at - place.start) / PAGE) as usize);
         let block = is_there.filter(|&&is_there| is_there);
-        match block.and_then(|_| block_at(at, mapping.end, memory)) {
+        match block.and_then(|_| block_at(at, place.end, memory)) {
             Some(range) => {
                 let next = range.end;
                 match rows.last_mut() {
@@ -210,10 +219,8 @@ fn blocks(mapping: &Mapping, memory: &dyn Memory) -> Vec<Area> {
         }
     }
     let counts = |row: &Vec<Range<u64>>| {
-        let first = row
-            .first()
-            .is_some_and(|block| block.start == mapping.start);
-        first || row.last().is_some_and(|block| block.end == mapping.end)
+        let first = row.first().is_some_and(|block| block.start == place.start);
+        first || row.last().is_some_and(|block| block.end == place.end)
     };
     let found = rows.into_iter().filter(counts).flatten();
     let block = |range| Area {
@@ -233,11 +240,13 @@ fn block_at(at: u64, end: u64, memory: &dyn Memory) -> Option<Range<u64>> {
         let bytes = head[offset..offset + 8].try_into();
         bytes.map_or(0, u64::from_ne_bytes)
     });
-    let size = word & !FLAGS;
+    // glibc 2.42 and later leave the head out of the size.
+    let size = (word & !FLAGS).checked_next_multiple_of(PAGE)?;
+    let left_out = size - (word & !FLAGS);
     let is_block = before == 0
+        && (left_out == 0 || left_out == HEAD)
         && word & FLAGS == MAPPED
         && size >= MIN_MAPPED
-        && size.is_multiple_of(PAGE)
         && size <= end - at;
     is_block.then(|| at..at + size)
 }
@@ -321,6 +330,18 @@ mod tests {
         assert_eq!(areas.len(), 1);
         assert_eq!(areas[0].kind, Kind::Arena(AREA + 0x30));
         assert_eq!(areas[0].free.unwrap().bytes, 0x21000 - 0xb60);
+    }
+
+    #[test]
+    fn a_block_beside_an_arena_is_found() {
+        let mut image = Image::new(AREA - 0x2_0000, 0x4_1000);
+        image.put(AREA - 0x2_0000 + 8, 0x1_fff0 | 2);
+        for (offset, word) in [(0, AREA + 0x30), (16, 0x2_1000), (24, 0x2_1000)] {
+            image.put(AREA + offset, word);
+        }
+        let found = areas(&image.mapping(""), &image);
+        let kinds: Vec<_> = found.iter().map(|area| area.kind).collect();
+        assert_eq!(kinds, [Kind::Arena(AREA + 0x30), Kind::Block]);
     }
 
     #[test]
