@@ -194,7 +194,8 @@ impl Cause {
     fn none(evidence: &Evidence, table: &Table) -> Self {
         if let Some(group) = &evidence.group {
             let (cache, current) = (group.parts.cache(), group.current);
-            if cache > LEAST && cache.share_of(current) >= 0.5 {
+            // Without a limit it matters to no one.
+            if group.limit.is_some() && cache > LEAST && cache.share_of(current) >= 0.5 {
                 return Self::PageCache { cache, current };
             }
         }

@@ -33,7 +33,11 @@ impl CodeCache {
             let name = line
                 .strip_prefix("CodeHeap '")
                 .and_then(|rest| rest.split_once('\'').map(|(name, _)| name))
-                .or_else(|| line.starts_with("CodeCache:").then_some("code"));
+                .or_else(|| {
+                    // Behind segments it is their sum.
+                    let is_whole = line.starts_with("CodeCache:") && found.segments.is_empty();
+                    is_whole.then_some("code")
+                });
             if let Some((name, (size, used))) =
                 name.zip(number(line, " size=").zip(number(line, " used=")))
             {
@@ -64,7 +68,7 @@ impl CodeCache {
 
 fn number(line: &str, name: &str) -> Option<Bytes> {
     let (_, rest) = line.split_once(name)?;
-    parse_size(rest.split(' ').next()?)
+    parse_size(rest.split([' ', ',']).next()?)
 }
 
 #[cfg(test)]
@@ -85,6 +89,12 @@ total_blobs=1 nmethods=2 adapters=3\n compilation: enabled\n              stoppe
         assert!(!cache.is_full);
         let full = text.replace("full_count=0", "full_count=3");
         assert!(CodeCache::parse(&full).unwrap().is_full);
+        let with_sum =
+            format!("{text}CodeCache: size=120132Kb, used=100Kb, max_used=100Kb, free=1Kb\n");
+        assert_eq!(
+            CodeCache::parse(&with_sum).unwrap().size(),
+            Bytes::kib(120_132)
+        );
         let one = CodeCache::parse("CodeCache: size=2560Kb used=2500Kb max_used=2500Kb free=60Kb")
             .unwrap();
         assert_eq!(one.segments.len(), 1);

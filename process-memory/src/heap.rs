@@ -23,6 +23,12 @@ pub struct Heap {
     pub metaspace: Option<Space>,
     /// Compressed class pointers lead into this part.
     pub class_space: Option<Space>,
+    /// The addresses of the metaspace but for the class space, where the JVM prints them (JDK 16 and later).
+    #[serde(skip)]
+    pub metaspace_ranges: Vec<Range<u64>>,
+    /// The addresses of the class space.
+    #[serde(skip)]
+    pub class_ranges: Vec<Range<u64>>,
 }
 
 /// A space of metadata.
@@ -72,6 +78,26 @@ impl Heap {
         (!heap.name.is_empty()).then_some(heap)
     }
 
+    /// Adds the text of `jcmd PID VM.metaspace vslist`: from JDK 25 on no other command reports the metaspace, and from JDK 16
+    /// on it has addresses.
+    pub fn add_metaspace(&mut self, text: &str) {
+        let mut is_class = false;
+        for line in text.lines().map(str::trim) {
+            if let Some(rest) = line.strip_prefix("Metaspace ") {
+                self.metaspace = self.metaspace.or(space(rest));
+            } else if let Some(rest) = line.strip_prefix("class space ") {
+                self.class_space = self.class_space.or(space(rest));
+            } else if line.starts_with("vsl ") {
+                is_class = line.contains("vsl class-space");
+            } else if let Some(range) = node(line) {
+                match is_class {
+                    true => self.class_ranges.push(range),
+                    false => self.metaspace_ranges.push(range),
+                }
+            }
+        }
+    }
+
     /// Whether the address is in the heap.
     pub fn holds(&self, address: u64) -> bool {
         self.ranges.iter().any(|range| range.contains(&address))
@@ -85,6 +111,16 @@ fn space(text: &str) -> Option<Space> {
         committed: after(text, "committed ")?,
         reserved: after(text, "reserved ")?,
     })
+}
+
+/// `- node #0: base 0x00007fbca4000000: reserved=65536.00 KB, committed=192.00 KB`.
+fn node(line: &str) -> Option<Range<u64>> {
+    let (_, rest) = line.strip_prefix("- node #")?.split_once("base 0x")?;
+    let (base, rest) = rest.split_once(':')?;
+    let start = u64::from_str_radix(base, 16).ok()?;
+    let (size, _) = rest.trim().strip_prefix("reserved=")?.split_once(',')?;
+    let end = start.checked_add(parse_size(size)?.0)?;
+    (start < end).then_some(start..end)
 }
 
 /// The size behind a word.
@@ -167,7 +203,28 @@ Reserved region:\n - [0x0000000705200000, 0x0000000800000000) \n";
         assert_eq!(shenandoah.ranges, [0x7_0520_0000..0x8_0000_0000]);
     }
 
+    #[test]
+    fn nodes_of_the_metaspace_have_addresses() {
+        let mut heap =
+            Heap::parse(" ZHeap           used 12M, capacity 256M, max capacity 4014M\n").unwrap();
+        heap.add_metaspace(
+            "Metaspace        used 93K, committed 320K, reserved 1114112K\n class space     used 6K, committed 128K, reserved 1048576K\n\
+vsl non-class-space:\n- node #0: base 0x00007fbca4000000: reserved=65536.00 KB, committed=192.00 KB ( <1%), used=16384.00 KB ( 25%)\n\
+vsl class-space:\n- node #0: base 0x0000000051000000: reserved=1048576.00 KB, committed=128.00 KB ( <1%)\n",
+        );
+        assert_eq!(heap.metaspace.unwrap().used, Bytes::kib(93));
+        assert_eq!(heap.metaspace_ranges, [0x7fbc_a400_0000..0x7fbc_a800_0000]);
+        assert_eq!(heap.class_ranges, [0x5100_0000..0x9100_0000]);
+    }
+
     proptest! {
+        #[test]
+        fn no_metaspace_does_harm(text in "(vsl class-space|- node #|0: base 0x|: reserved=|KB, |[0-9a-f]{1,20}|Metaspace | |\n)*") {
+            let mut heap = Heap::default();
+            heap.add_metaspace(&text);
+            prop_assert!(heap.metaspace_ranges.iter().all(|range| range.start < range.end));
+        }
+
         #[test]
         fn no_text_does_harm(text in "(total |used |committed |\\[|0x|,|\\)|[0-9]{1,25}|K|M| |\n|Metaspace )*") {
             if let Some(heap) = Heap::parse(&text) {

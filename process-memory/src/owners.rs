@@ -1,6 +1,7 @@
 //! Which mapping belongs to what.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use crate::Bytes;
 use crate::evidence::Evidence;
@@ -41,6 +42,8 @@ pub fn of_all(evidence: &Evidence) -> Vec<Owner> {
             plain(Kind::Kernel)
         } else if mapping.executes {
             plain(Kind::CodeCache)
+        } else if let Some(kind) = space_at(evidence, mapping.start) {
+            plain(kind)
         } else {
             // Data of a library without initial values lies behind its file.
             let before = at
@@ -90,6 +93,18 @@ fn is_heap(evidence: &Evidence, mapping: &Mapping) -> bool {
             .is_some_and(|heap| heap.holds(mapping.start))
 }
 
+/// The space of metadata at an address, where the JVM prints addresses.
+fn space_at(evidence: &Evidence, address: u64) -> Option<Kind> {
+    let heap = evidence.heap.as_ref()?;
+    let spaces = [
+        (&heap.metaspace_ranges, Kind::Metaspace),
+        (&heap.class_ranges, Kind::ClassSpace),
+    ];
+    let holds = |ranges: &[Range<u64>]| ranges.iter().any(|range| range.contains(&address));
+    let mut found = spaces.into_iter().filter(|(ranges, _)| holds(ranges));
+    found.next().map(|(_, kind)| kind)
+}
+
 fn of_file(mapping: &Mapping, programs: &BTreeSet<&str>) -> Owner {
     let path = mapping.name.trim_end_matches(" (deleted)");
     let file = path.rsplit('/').next().unwrap_or(path);
@@ -121,15 +136,17 @@ fn spaces(evidence: &Evidence, owners: &mut [Owner]) {
     let Some(heap) = &evidence.heap else {
         return;
     };
+    // Addresses are better.
+    let is_placed = !heap.metaspace_ranges.is_empty();
     let class = heap.class_space.map_or(0, |space| space.reserved.0);
     let metaspace = heap
         .metaspace
         .map_or(0, |space| space.reserved.0.saturating_sub(class));
     let most = evidence.flags.bytes("MaxHeapSize").unwrap_or_default().0;
     let runs = runs(&evidence.mappings, owners);
-    let mut left = metaspace;
+    let mut left = if is_placed { 0 } else { metaspace };
     for (range, size) in runs {
-        let is_class = class > 0 && size == class;
+        let is_class = !is_placed && class > 0 && size == class;
         let is_metaspace =
             !is_class && size > 0 && (size == left || (size == METASPACE_REGION && left >= size));
         let kind = if is_class {
@@ -156,8 +173,8 @@ fn is_table(size: u64, heap: u64) -> bool {
 }
 
 /// Mappings of unknown purpose that follow each other without a gap, with their size.
-fn runs(mappings: &[Mapping], owners: &[Owner]) -> Vec<(std::ops::Range<usize>, u64)> {
-    let mut runs: Vec<(std::ops::Range<usize>, u64)> = Vec::new();
+fn runs(mappings: &[Mapping], owners: &[Owner]) -> Vec<(Range<usize>, u64)> {
+    let mut runs: Vec<(Range<usize>, u64)> = Vec::new();
     for (at, mapping) in mappings.iter().enumerate() {
         if owners[at].kind != Kind::Unexplained || !mapping.is_anonymous() {
             continue;

@@ -161,7 +161,7 @@ pub fn look(target: &Target, effort: &Effort) -> anyhow::Result<Snapshot> {
     let heap = asked
         .diagnostic("GC.heap_info")
         .and_then(|text| Heap::parse(&text));
-    let heap = heap.or_else(|| heap_of_counters(&target.jvm));
+    let heap = asked.metaspace(heap);
     let tracking = asked.diagnostic("VM.native_memory summary scale=KB");
     let read = |name: &str| {
         fs::read_to_string(pid.path(name))
@@ -282,6 +282,15 @@ impl Asked<'_> {
         self.ask(&Request::Diagnostic(command))
     }
 
+    /// Adds the metaspace to a heap. The command is not known before JDK 11.
+    fn metaspace(&mut self, heap: Option<Heap>) -> Option<Heap> {
+        let mut heap = heap?;
+        if let Some(text) = self.diagnostic("VM.metaspace vslist") {
+            heap.add_metaspace(&text);
+        }
+        Some(heap)
+    }
+
     fn histogram(&mut self, live: bool) -> Option<Objects> {
         let text = self.ask(&Request::Histogram { live })?;
         Objects::parse(&text)
@@ -302,12 +311,6 @@ impl Asked<'_> {
             }
         }
     }
-}
-
-/// The heap of a JVM without `GC.heap_info` (JDK 8), from its counters.
-fn heap_of_counters(jvm: &Jvm) -> Option<Heap> {
-    let _ = jvm;
-    None
 }
 
 fn machine() -> Option<Bytes> {
