@@ -276,8 +276,9 @@ fn buffers(evidence: &Evidence, table: &Table) -> Option<(Bytes, Cause)> {
         return None;
     }
     if let (Some(all), Some(live)) = (evidence.objects, evidence.live_objects) {
-        let unreachable = (all - live).direct_buffers;
-        if unreachable > 0 && unreachable * 2 > all.direct_buffers {
+        let objects = (all - live).buffer_objects;
+        if objects > 0 && objects.saturating_mul(2) > all.buffer_objects {
+            let unreachable = objects.min(all.direct_buffers);
             let cause = Cause::DirectBuffersWait {
                 unreachable,
                 all: all.direct_buffers,

@@ -19,8 +19,12 @@ pub struct Loaders {
     pub metadata: Bytes,
 }
 
-/// Reads the text: loaders by class, those with most metadata first.
-pub fn parse(text: &str) -> Vec<Loaders> {
+/// The bytes of a word.
+const WORD: u64 = 8;
+
+/// Reads the text: loaders by class, those with most metadata first. JDK 16 to 20 print words where they should print bytes,
+/// which shows beside the committed size of the metaspace: chunks make up most of it.
+pub fn parse(text: &str, committed: Bytes) -> Vec<Loaders> {
     let mut found: BTreeMap<String, Loaders> = BTreeMap::new();
     let mut last = String::new();
     for line in text.lines() {
@@ -49,6 +53,12 @@ pub fn parse(text: &str) -> Vec<Loaders> {
         .into_iter()
         .map(|(class, row)| Loaders { class, ..row })
         .collect();
+    let all: Bytes = rows.iter().map(|row| row.metadata).sum();
+    if all.share_of(committed) < 0.25 {
+        for row in &mut rows {
+            row.metadata = Bytes(row.metadata.0.saturating_mul(WORD));
+        }
+    }
     rows.sort_by_key(|row| std::cmp::Reverse(row.metadata));
     rows
 }
@@ -66,17 +76,19 @@ mod tests {
 0x0000000800000010  0x0000000800000020  0x00007f2       1    100000     90000  com.acme.Loader\n\
 0x0000000800000030  0x0000000800000020  0x00007f3       2    200000    190000  com.acme.Loader\n\
 Total = 3                                             513   4320000   4199000\n";
-        let rows = parse(text);
+        let rows = parse(text, Bytes(4_400_000));
         assert_eq!(rows.len(), 2);
         assert_eq!((rows[0].classes, rows[0].metadata), (510, Bytes(4_020_000)));
         assert_eq!((rows[1].loaders, rows[1].classes), (2, 3));
         assert_eq!(rows[1].class, "com.acme.Loader");
+        let of_words = parse(text, Bytes(34_000_000));
+        assert_eq!(of_words[1].metadata, Bytes(2_400_000));
     }
 
     proptest! {
         #[test]
         fn no_text_does_harm(text in "(0x[0-9]{1,17}|[0-9]{1,25}| |\\+|a|\n)*") {
-            let _ = parse(&text);
+            let _ = parse(&text, Bytes(1));
         }
     }
 }

@@ -9,6 +9,9 @@ use serde::Serialize;
 pub struct Objects {
     /// Direct buffers with memory of their own (`java.nio.DirectByteBuffer$Deallocator`).
     pub direct_buffers: u64,
+    /// Objects that refer to such memory, slices and duplicates among them (`java.nio.DirectByteBuffer`). A collection
+    /// removes them before the memory is freed.
+    pub buffer_objects: u64,
     /// `java.util.zip.Inflater`, each with up to 40 KB from `malloc`.
     pub inflaters: u64,
     /// `java.util.zip.Deflater`, each with about 260 KB.
@@ -33,10 +36,8 @@ impl Objects {
             };
             is_histogram = true;
             match class {
-                // JDK 26 renamed it.
-                "java.nio.DirectByteBuffer$Deallocator" | "java.nio.Bits$Deallocator" => {
-                    found.direct_buffers = count;
-                }
+                "java.nio.DirectByteBuffer$Deallocator" => found.direct_buffers = count,
+                "java.nio.DirectByteBuffer" => found.buffer_objects = count,
                 "java.util.zip.Inflater" => found.inflaters = count,
                 "java.util.zip.Deflater" => found.deflaters = count,
                 _ => {}
@@ -51,6 +52,7 @@ impl Sub for Objects {
     fn sub(self, other: Self) -> Self {
         Self {
             direct_buffers: self.direct_buffers.saturating_sub(other.direct_buffers),
+            buffer_objects: self.buffer_objects.saturating_sub(other.buffer_objects),
             inflaters: self.inflaters.saturating_sub(other.inflaters),
             deflaters: self.deflaters.saturating_sub(other.deflaters),
         }

@@ -187,9 +187,9 @@ pub fn look(target: &Target, effort: &Effort) -> anyhow::Result<Snapshot> {
         )),
     }
     let metaspace = evidence.heap.as_ref().and_then(|heap| heap.metaspace);
-    if metaspace.is_some_and(|space| space.committed >= LIST_LOADERS) {
-        let text = asked.diagnostic("VM.classloader_stats");
-        evidence.loaders = text.as_deref().map(loaders::parse).unwrap_or_default();
+    if let Some(space) = metaspace.filter(|space| space.committed >= LIST_LOADERS) {
+        let text = asked.diagnostic("VM.classloader_stats").unwrap_or_default();
+        evidence.loaders = loaders::parse(&text, space.committed);
     }
     if effort.objects || effort.collect {
         evidence.objects = asked.histogram(false);
