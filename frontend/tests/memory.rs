@@ -31,7 +31,7 @@ const CASES: [Case; 13] = [
     case("healthy", "healthy"),
     case("heap", "heap"),
     Case {
-        jvm: &["-Xmx180m"],
+        jvm: &["-Xmx164m"],
         ..case("heap", "heap_full")
     },
     Case {

@@ -33,13 +33,13 @@ public class NativeMemory {
             case "healthy":
                 break;
             case "heap":
-                for (int i = 0; i < 300; i++) {
-                    KEPT.add(filled(MB / 2));
+                for (int i = 0; i < 1500; i++) {
+                    KEPT.add(filled(MB / 10));
                 }
                 break;
             case "empty-heap":
-                for (int i = 0; i < 300; i++) {
-                    KEPT.add(filled(MB / 2));
+                for (int i = 0; i < 1500; i++) {
+                    KEPT.add(filled(MB / 10));
                 }
                 KEPT.clear();
                 // Marks them as free; the heap keeps its size below -Xms.

@@ -104,7 +104,8 @@ fn arena(at: u64, end: u64, memory: &dyn Memory) -> Option<Area> {
     let is_size = |size: u64| size > 0 && size <= AREA && size.is_multiple_of(PAGE);
     let is_first = before == 0 && (at..at + 0x100).contains(&arena);
     let is_later = before != 0 && before.is_multiple_of(AREA) && arena != 0 && arena % AREA < 0x100;
-    let fits = is_size(size) && is_size(accessible) && size <= accessible && at + size <= end;
+    // It may have grown since the mappings were listed.
+    let fits = is_size(size) && is_size(accessible) && size <= accessible && at < end;
     if !fits || !(is_first || is_later) {
         return None;
     }
