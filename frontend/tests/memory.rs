@@ -31,7 +31,8 @@ const CASES: [Case; 13] = [
     case("healthy", "healthy"),
     case("heap", "heap"),
     Case {
-        jvm: &["-Xmx164m"],
+        // 150 MiB of objects in 154 MiB of old generation.
+        jvm: &["-Xmx164m", "-Xmn10m", "-XX:+UseSerialGC"],
         ..case("heap", "heap_full")
     },
     Case {
@@ -250,11 +251,11 @@ fn watching_names_the_row_that_grows() {
         "{:#}",
         looks[2]
     );
-    let text = run(
-        &mut scene.hprof_rs(&["memory", "NativeMemory", "--no-attach"]),
-        "",
-    );
+    let text = run(&mut scene.hprof_rs(&["memory", &pid, "--no-attach"]), "");
     assert!(text.status.success(), "{}", stderr(&text));
+    let none = run(&mut scene.hprof_rs(&["memory", "no.such.Main"]), "");
+    assert_eq!(none.status.code(), Some(1));
+    assert!(stderr(&none).contains("no JVM runs"), "{}", stderr(&none));
     assert!(stdout(&text).contains("unexplained"), "{}", stdout(&text));
     assert!(
         stderr(&text).contains("the JVM was not asked"),
