@@ -142,7 +142,7 @@ fn rows_add_up_on_all_releases_with_and_without_tracking() {
                 let jvm = started(jdk, mode, options);
                 let account = account(&scene, &jvm, &[]);
                 check_sum(&account, most);
-                // 200 buffers of 1 MiB, whoever has them.
+                // 200 buffers of 1 MiB, with tracking in a row of their own.
                 let buffers = row(&account, "direct_buffers") + row(&account, "native_malloc");
                 assert_eq!(buffers >= 200 << 20, mode == "direct", "{account:#}");
                 let rows = account["table"]["rows"].as_array().expect("rows");

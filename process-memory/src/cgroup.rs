@@ -44,7 +44,7 @@ pub struct Group {
     pub events: Events,
 }
 
-/// What counts against the limit of a group, by kind.
+/// The parts of the memory that counts against the limit of a group.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Parts {
     /// Memory of its processes that belongs to no file.
@@ -170,7 +170,7 @@ fn read_v1(path: &str, mount: &Path) -> Option<Group> {
     let text = |name: &str| fs::read_to_string(own.join(name)).unwrap_or_default();
     let number = |name: &str| text(name).trim().parse::<u64>().ok().map(Bytes);
     let stat = text("memory.stat");
-    // Those of the groups below are part of the sum.
+    // The sum has the groups below, too.
     let field = |name: &str| {
         let total = parse_field(&stat, &format!("total_{name}"));
         Bytes(total.or_else(|| parse_field(&stat, name)).unwrap_or(0))

@@ -21,7 +21,7 @@ pub struct Segment {
 pub struct CodeCache {
     /// Its parts.
     pub segments: Vec<Segment>,
-    /// Whether the compilers have been stopped, as it was full.
+    /// True if the compilers have been stopped, as it was full.
     pub is_full: bool,
 }
 

@@ -13,7 +13,7 @@ use crate::smaps::Mapping;
 use crate::status::Status;
 use crate::threads::Thread;
 
-/// What the kernel and the JVM report. Parts are missing where they do not answer.
+/// Reports of the kernel and the JVM. Parts are missing where they do not answer.
 #[derive(Debug, Clone, Default)]
 pub struct Evidence {
     /// The mappings, by address.
@@ -24,7 +24,7 @@ pub struct Evidence {
     pub threads: Vec<Thread>,
     /// For each mapping, by its place, what `malloc` has in it, with resident bytes.
     pub areas: Vec<(usize, Area, u64)>,
-    /// Whether memory of the process could be read, so that the areas are known.
+    /// True if memory of the process could be read, so that the areas are known.
     pub sees_memory: bool,
     /// The Java heap.
     pub heap: Option<Heap>,
@@ -44,7 +44,7 @@ pub struct Evidence {
     pub group: Option<Group>,
     /// The memory of the machine.
     pub machine: Option<crate::Bytes>,
-    /// Whether the environment of the process sets `MALLOC_ARENA_MAX`.
+    /// True if the environment of the process sets `MALLOC_ARENA_MAX`.
     pub limits_arenas: bool,
 }
 

@@ -32,7 +32,7 @@ impl Flags {
         (number > 0).then_some(Bytes(number))
     }
 
-    /// Whether a flag is on.
+    /// True if a flag is on.
     pub fn is_on(&self, name: &str) -> bool {
         self.text(name) == Some("true")
     }

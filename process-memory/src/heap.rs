@@ -98,7 +98,7 @@ impl Heap {
         }
     }
 
-    /// Whether the address is in the heap.
+    /// True if the address is in the heap.
     pub fn holds(&self, address: u64) -> bool {
         self.ranges.iter().any(|range| range.contains(&address))
     }

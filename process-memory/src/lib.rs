@@ -7,6 +7,9 @@
 //!
 //! Nothing here asks a process: texts come from the caller. Any of them may be missing, old or hostile.
 
+// Heaps of one range are usual.
+#![cfg_attr(test, allow(clippy::single_range_in_vec_init))]
+
 pub mod bytes;
 pub mod cause;
 pub mod cgroup;
@@ -23,6 +26,7 @@ pub mod objects;
 mod owners;
 pub mod post_mortem;
 pub mod row;
+mod sentence;
 pub mod smaps;
 pub mod status;
 pub mod table;

@@ -1,7 +1,7 @@
 //! Memory that glibc's `malloc` has handed out or keeps: its arenas, and the blocks that have a mapping of their own
 //! (`malloc/malloc.c` and `malloc/arena.c` of glibc 2.17 and later, 64 bits).
 //!
-//! Each chunk has its size before it, with three flags; bit 0 tells that the chunk before is in use. So the chunks of an
+//! Each chunk has its size before it, with three flags; bit 0 is set if the chunk before is in use. So the chunks of an
 //! area are read from its first to its last one, and a walk that does not end at the end of the area counts for nothing:
 //! the program goes on meanwhile. Chunks that a thread keeps for itself (tcache, fast bins; up to 1 KB each) look used.
 

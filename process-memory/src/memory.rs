@@ -17,7 +17,7 @@ pub trait Memory {
     /// Fills the buffer from an address; false if that cannot be read.
     fn read(&self, address: u64, buffer: &mut [u8]) -> bool;
 
-    /// Whether each page from one address to another is resident; `None` if that cannot be seen.
+    /// True if each page from one address to another is resident; `None` if that cannot be seen.
     fn present(&self, start: u64, end: u64) -> Option<Vec<bool>>;
 
     /// A number of eight bytes.

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::Bytes;
 
-/// What the JVM has counted. It keeps this account only where it was started with `-XX:NativeMemoryTracking=summary` or
+/// The memory that the JVM has counted. It keeps this account only where it was started with `-XX:NativeMemoryTracking=summary` or
 /// `detail`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Account {

@@ -7,7 +7,7 @@ use crate::bytes::parse_size;
 use crate::heap::Heap;
 use crate::nmt::Account;
 
-/// What is known of the end of a process.
+/// The known facts on the end of a process.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Remains {
     /// Why the JVM ended, in its own words.
@@ -26,7 +26,7 @@ pub struct Remains {
     pub peak: Option<Bytes>,
     /// The limit of its container.
     pub limit: Option<Bytes>,
-    /// What counted against that limit.
+    /// The sum that counted against that limit.
     pub in_group: Option<Bytes>,
     /// The memory of the machine.
     pub machine: Option<Bytes>,
@@ -43,7 +43,7 @@ pub struct Kill {
     pub pid: u64,
     /// Its name.
     pub name: String,
-    /// Whether its cgroup was short of memory, and not the machine.
+    /// True if its cgroup was short of memory, and not the machine.
     pub by_group: bool,
     /// The size of its address space.
     pub address_space: Bytes,

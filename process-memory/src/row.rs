@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::Bytes;
 
-/// What memory is used for. Each resident page counts in one of them.
+/// A purpose of memory. Each resident page counts in one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {

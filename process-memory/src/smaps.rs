@@ -11,13 +11,13 @@ pub struct Mapping {
     pub start: u64,
     /// The address behind the last.
     pub end: u64,
-    /// Whether its pages can be read.
+    /// True if its pages can be read.
     pub reads: bool,
-    /// Whether its pages can be written.
+    /// True if its pages can be written.
     pub writes: bool,
-    /// Whether its pages can be executed.
+    /// True if its pages can be executed.
     pub executes: bool,
-    /// Whether writes are seen by other processes.
+    /// True if writes are seen by other processes.
     pub is_shared: bool,
     /// The number of its file; 0 for none.
     pub inode: u64,
@@ -41,17 +41,17 @@ impl Mapping {
         Bytes(self.end.saturating_sub(self.start))
     }
 
-    /// Whether it has no file and no name of the kernel. Names that programs give (`[anon:...]`) count as none.
+    /// True if it has no file and no name of the kernel. Names that programs give (`[anon:...]`) count as none.
     pub fn is_anonymous(&self) -> bool {
         self.inode == 0 && (self.name.is_empty() || self.name.starts_with("[anon:"))
     }
 
-    /// Whether it only keeps addresses reserved.
+    /// True if it only keeps addresses reserved.
     pub fn is_reserved(&self) -> bool {
         !self.reads && !self.writes && !self.executes
     }
 
-    /// Whether the address is in it.
+    /// True if the address is in it.
     pub fn holds(&self, address: u64) -> bool {
         (self.start..self.end).contains(&address)
     }

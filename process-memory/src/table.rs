@@ -24,9 +24,9 @@ pub struct Table {
     pub arenas: u64,
     /// Bytes of free chunks in the arenas, resident or not.
     pub free_in_arenas: Bytes,
-    /// Whether the JVM keeps an account of its memory.
+    /// True if the JVM keeps an account of its memory.
     pub has_tracking: bool,
-    /// Whether `malloc` could be looked into.
+    /// True if `malloc` could be looked into.
     pub sees_malloc: bool,
     /// The heap is mapped several times, and the kernel counts each (ZGC before JDK 21).
     pub heap_views: u64,
@@ -251,7 +251,7 @@ impl Rows {
         row.committed = Some(mapped);
     }
 
-    /// What the JVM says of its rows.
+    /// Adds the sizes that the JVM reports for its rows.
     fn add_reported(&mut self, evidence: &Evidence) {
         if let Some(heap) = &evidence.heap {
             let row = self.row(Kind::JavaHeap);

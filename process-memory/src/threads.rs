@@ -15,7 +15,7 @@ pub struct Thread {
     pub stack_pointer: Option<u64>,
 }
 
-/// Reads the threads in a folder such as `/proc/42/task`. Those that end meanwhile are left out.
+/// Reads the threads in a folder such as `/proc/42/task`. Threads that end meanwhile are left out.
 pub fn read(folder: &Path) -> Vec<Thread> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let threads = entries.filter_map(|entry| {

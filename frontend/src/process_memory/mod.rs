@@ -36,7 +36,7 @@ pub const CGROUPS: &str = "/sys/fs/cgroup";
 /// Loaders are listed from this size of the metaspace on: the list needs a stop of the program.
 const LIST_LOADERS: Bytes = Bytes::mib(32);
 
-/// What may be done in the JVM.
+/// The requests that may be made to the JVM.
 #[derive(Debug, Clone)]
 pub struct Effort {
     /// Count objects, which stops the program for a walk over the heap.
@@ -229,7 +229,7 @@ fn named(cause: Cause) -> Named {
 }
 
 impl Snapshot {
-    /// What the limit of the cgroup leaves.
+    /// The memory that the limit of the cgroup leaves.
     pub fn left(&self) -> Option<Bytes> {
         let group = self.group.as_ref()?;
         // The kernel takes page cache back before it kills.

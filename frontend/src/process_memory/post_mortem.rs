@@ -1,4 +1,4 @@
-//! What is left of a process that was killed or has crashed.
+//! The remains of a process that was killed or has crashed.
 
 use std::fs;
 use std::io::{self, Read};
