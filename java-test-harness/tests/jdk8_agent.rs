@@ -132,6 +132,20 @@ fn calls_are_counted_exactly() {
     });
 }
 
+/// Its interpreter reads a field in place of `Reference.get`, which must keep its code therefore.
+#[test]
+fn calls_of_interpreted_code_are_counted_exactly() {
+    on_jdk_8(|jdk| {
+        for collector in ["-XX:+UseSerialGC", "-XX:+UseG1GC"] {
+            let run = Run::new(jdk).jvm_args(["-Xint", collector]);
+            let run = run.agent("cpu=times,cutoff=0").class("Counted");
+            let profile = run.run().expect_status(0).profile();
+            assert_eq!(profile.calls("Counted.fib"), 1973);
+            assert_eq!(profile.calls("Counted.leaf"), 2000);
+        }
+    });
+}
+
 #[test]
 fn calls_and_callers_are_counted_by_the_old_mode() {
     on_jdk_8(|jdk| {

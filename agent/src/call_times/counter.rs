@@ -126,6 +126,7 @@ impl CallTimes {
                 timing,
                 plan.classes,
                 plan.adds_fields,
+                plan.has_fast_accessors,
             )),
             engaged: AtomicBool::new(false),
             starting: AtomicBool::new(false),

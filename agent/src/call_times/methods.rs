@@ -136,6 +136,8 @@ pub(super) struct Methods {
     classes: ChosenClasses,
     /// `Thread` has [`THREAD_FIELDS`].
     adds_fields: bool,
+    /// See [`Plan::has_fast_accessors`](super::plan::Plan::has_fast_accessors).
+    has_fast_accessors: bool,
     /// The constructor of `Thread` is to leave the state of a thread that is being attached.
     pub(super) keeps_states: bool,
     /// It did so once.
@@ -148,6 +150,7 @@ impl Methods {
         timing: CallClock,
         classes: ChosenClasses,
         adds_fields: bool,
+        has_fast_accessors: bool,
     ) -> Self {
         Self {
             rewriter: Rewriter::new(),
@@ -158,6 +161,7 @@ impl Methods {
             timing,
             classes,
             adds_fields,
+            has_fast_accessors,
             keeps_states: false,
             has_kept_states: false,
         }
@@ -232,9 +236,15 @@ impl Methods {
             numbers,
             numbered,
             timing,
+            has_fast_accessors,
             ..
         } = self;
+        let mut read_fields = 0;
         let mut select = |method: &MethodInfo<'_>| {
+            if *has_fast_accessors && is_read_without_code(method) {
+                read_fields += 1;
+                return None;
+            }
             let (class, known) = own.get_or_insert_with(|| {
                 let class = method.class.to_string();
                 let known = numbers.remove_entry(class.as_str());
@@ -299,6 +309,10 @@ impl Methods {
         let left_out = &mut self.left_out;
         if !again {
             left_out.natives += u64::from(tally.natives);
+            if read_fields > 0 {
+                let skipped = &mut left_out.skipped_methods;
+                *skipped.entry("read-by-the-interpreter".into()).or_default() += read_fields;
+            }
             for skipped in &tally.skipped {
                 let reason = label(&skipped.reason.to_string());
                 *left_out.skipped_methods.entry(reason).or_default() += 1;
@@ -332,6 +346,12 @@ impl Methods {
             .entry(label(reason))
             .or_default() += 1;
     }
+}
+
+/// True for the method that the interpreter of JDK 8 takes for one that returns a field, by its name and not by its code: with
+/// other code it would read the field of another class, and crash.
+fn is_read_without_code(method: &MethodInfo<'_>) -> bool {
+    method.class == "java/lang/ref/Reference" && method.name == "get"
 }
 
 /// A reason as one word.

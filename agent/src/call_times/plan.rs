@@ -24,6 +24,8 @@ pub struct Plan {
     pub classes: ChosenClasses,
     /// `Thread` gets fields, as the agent sees the VM load it.
     pub adds_fields: bool,
+    /// The interpreter reads fields in place of short methods, without their code, as with `-Xint` on JDK 8.
+    pub has_fast_accessors: bool,
     /// The user's choice of a signal for the timers of threads, if any.
     pub signal: Option<i32>,
 }

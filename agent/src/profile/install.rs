@@ -20,7 +20,7 @@ use crate::output::Output;
 use crate::recording::{Outbox, Run};
 use crate::report;
 use crate::sink::VmWaits;
-use crate::vm::{Capabilities, Jvmti, Release, VmLibrary, VmStructs};
+use crate::vm::{BoolFlag, Capabilities, Jvmti, Release, VmLibrary, VmStructs};
 
 /// Why the agent does not start, or the text that was asked for instead.
 pub enum Refusal {
@@ -242,6 +242,7 @@ fn prepare_calls(
         timing,
         classes,
         adds_fields,
+        has_fast_accessors: has_fast_accessors(jvmti),
         signal: settings.signal,
     };
     match CallTimes::prepare(plan, arrival) {
@@ -256,6 +257,11 @@ fn adds_fields(jvmti: &Jvmti, settings: &Settings, arrival: Arrival) -> bool {
     settings.modes.counts_calls()
         && arrival == Arrival::Early
         && Release::of(jvmti).threads_have_holders()
+}
+
+fn has_fast_accessors(jvmti: &Jvmti) -> bool {
+    let structs = VmLibrary::of(jvmti).and_then(VmStructs::of);
+    structs.and_then(|structs| structs.bool_flag(BoolFlag::UseFastAccessors)) == Some(true)
 }
 
 fn enable(

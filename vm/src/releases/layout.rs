@@ -254,6 +254,8 @@ named! {
     DebugNonSafepoints = c"DebugNonSafepoints";
     /// The compiler joins strings by code of its own; JDK 8 has an agent that counts what methods make.
     OptimizeStringConcat = c"OptimizeStringConcat";
+    /// The interpreter returns fields without the code of methods that do only that; JDK 8, with `-Xint`.
+    UseFastAccessors = c"UseFastAccessorMethods";
     /// The VM ends at the first `OutOfMemoryError`.
     ExitOnOutOfMemory = c"ExitOnOutOfMemoryError";
     /// The VM crashes at the first `OutOfMemoryError`.
