@@ -2,8 +2,13 @@ import java.lang.instrument.ClassFileTransformer;
 import java.lang.instrument.Instrumentation;
 import java.security.ProtectionDomain;
 
-/** A Java agent and a program. The agent's transformer takes half a second for each class that is retransformed. */
+/**
+ * A Java agent and a program, which calls counted a thousand times, each of which makes an instance and an array. The agent's
+ * transformer takes half a second for each class that is retransformed.
+ */
 public class SlowTransformer implements ClassFileTransformer {
+    static volatile Object sink;
+
     public static void premain(String options, Instrumentation instrumentation) {
         instrumentation.addTransformer(new SlowTransformer(), true);
     }
@@ -13,7 +18,10 @@ public class SlowTransformer implements ClassFileTransformer {
         System.out.println("done");
     }
 
-    private static void counted() { }
+    private static void counted() {
+        sink = new SlowTransformer();
+        sink = new int[3];
+    }
 
     @Override
     public byte[] transform(ClassLoader loader, String name, Class<?> type, ProtectionDomain domain, byte[] bytes) {

@@ -151,3 +151,31 @@ fn a_start_that_another_agent_holds_up_gives_up_in_the_end() {
     );
     assert!(said.contains("that are loaded are not counted"), "{said}");
 }
+
+/// JDK 8 has no event for allocations, so its classes get hooks, too. Instances are counted by `Object`, which comes first, and
+/// arrays of the program by its class, which is loaded later.
+#[test]
+fn hooks_for_allocations_give_up_beside_another_agent_in_the_end() {
+    let Some(jdk) = Jdk::find(8) else {
+        eprintln!("skipped: no JDK 8 found; `scripts/setup jdks` fetches it");
+        return;
+    };
+    let other = format!("-javaagent:{}", slow_transformer().display());
+    let run = Run::new(jdk).time_limit(Duration::from_secs(240));
+    let run = run.jvm_arg(&other).agent("heap=sites,cutoff=0,depth=6");
+    let outcome = run.class("SlowTransformer").run().expect_status(0);
+    let profile = outcome.profile();
+    for class in ["SlowTransformer", "int[]"] {
+        let rows = profile.sites_with("SlowTransformer.counted");
+        let rows = rows.filter(|row| row.class == class);
+        let made: u64 = rows.map(|row| row.allocated_objects).sum();
+        assert_eq!(made, 1000, "{class}");
+    }
+    let said = &outcome.stderr;
+    for line in [
+        "the JVM has not started after 30 s: heap=sites waits",
+        "that are loaded are not counted",
+    ] {
+        assert!(said.contains(line), "{said}");
+    }
+}

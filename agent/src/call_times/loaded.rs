@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 use super::counter::CallTimes;
 use super::java_side::THREAD_SIGNATURE;
 use super::rewriting::{Rewriting, Steps};
-use crate::os::native_thread;
-use crate::recording::Run;
+use crate::recording::{Run, STEP, StartWatch};
 use crate::report;
 use crate::vm::{Class, GlobalRef, Jni, Jvmti, LocalRef, Ref, Result, VmLibrary, VmStructs};
 
@@ -17,11 +16,6 @@ use crate::vm::{Class, GlobalRef, Jni, Jvmti, LocalRef, Ref, Result, VmLibrary, 
 const HELPER: &str = "HPROF rewriting";
 /// Longest wait for it. It takes some hundredths of a second, but may not run.
 const MAX_WAIT: Duration = Duration::from_secs(60);
-
-/// Longest time for the classes of the start beside agents of others, which may transform each of them.
-const MAX_START: Duration = Duration::from_secs(30);
-/// Classes of one request meanwhile: few enough that the time is looked at in between.
-const STEP: usize = 32;
 
 /// True if the VM was started with this agent alone. Those of others run Java code while classes are loaded,
 /// linked or retransformed.
@@ -57,18 +51,11 @@ impl CallTimes {
         self.starting.store(false, Ordering::Relaxed);
     }
 
-    /// Retransforms in steps, and gives up after [`MAX_START`]: code of another agent may run for each class.
+    /// Retransforms in steps, and gives up when it takes too long: code of another agent may run for each class.
     fn retransform_beside_others(&self, jvmti: &Jvmti, classes: &[Ref<'_, Class>]) {
-        let began = Instant::now();
-        let _watch = StartWatch::begin();
+        let watch = StartWatch::begin("cpu=times");
         for (index, step) in classes.chunks(STEP).enumerate() {
-            if began.elapsed() >= MAX_START {
-                let left = classes.len() - index * STEP;
-                report::error(&format!(
-                    "another agent takes over {} s for the classes of the JVM's start: calls of {left} classes that are \
-                     loaded are not counted",
-                    MAX_START.as_secs()
-                ));
+            if watch.gives_up("calls", classes.len() - index * STEP) {
                 return;
             }
             self.retransform(jvmti, step, &mut Rewriting::default());
@@ -207,29 +194,5 @@ impl CallTimes {
             }
         }
         took
-    }
-}
-
-/// Reports a start that stays in the code of another agent, which nothing can end.
-struct StartWatch {
-    /// The thread that watches ends when this does.
-    _start: mpsc::Sender<()>,
-}
-
-impl StartWatch {
-    /// Begins to watch; without a thread for it, nothing is reported.
-    fn begin() -> Option<Self> {
-        let (start, has_ended) = mpsc::channel::<()>();
-        let watch = move || {
-            if has_ended.recv_timeout(MAX_START) == Err(RecvTimeoutError::Timeout) {
-                report::note(&format!(
-                    "the JVM has not started after {} s: cpu=times waits for another agent, which transforms the classes \
-                     of the start; if it never starts, leave out that agent or cpu=times",
-                    MAX_START.as_secs()
-                ));
-            }
-        };
-        native_thread::spawn("hprof start", watch).ok()?;
-        Some(Self { _start: start })
     }
 }

@@ -20,6 +20,7 @@ use parking_lot::{Mutex, RwLock};
 
 use super::HeapSites;
 use super::event::Allocation;
+use crate::recording::{STEP, StartWatch};
 use crate::vm::{
     BoolFlag, Class, JMethodId, Jni, Jvmti, JvmtiError, LocalRef, NativeMethod, Ref, Result,
     StackFrame, Vm, VmStructs,
@@ -45,8 +46,6 @@ const ALLOCATION_HOOKS: AllocationHooks<'static> = AllocationHooks {
     copied: b"copied",
 };
 
-/// Classes that are sent through the class-file hook at once.
-const STEP: usize = 64;
 /// Frames of hooks and constructors at most, which stacks do not show.
 pub(super) const INNER_FRAMES: usize = 64;
 /// Stands for the place in a method that calls no constructor for its own object.
@@ -115,7 +114,9 @@ impl SiteHooks {
         *self.root.write() = Some(root);
         jvmti.set_event(raw::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)?;
         self.engaged.store(true, Ordering::Release);
-        self.retransform_all(jvmti, jni)
+        // First, as its constructor tells of all instances, also those of classes that never get hooks.
+        self.retransform(jvmti, &[object.get()]);
+        self.retransform_all(jvmti, jni, Some(&StartWatch::begin("heap=sites")))
     }
 
     /// Gives all classes their own code back.
@@ -126,29 +127,38 @@ impl SiteHooks {
         if !self.engaged.swap(false, Ordering::AcqRel) {
             return Ok(());
         }
-        let done = self.retransform_all(jvmti, jni);
+        let done = self.retransform_all(jvmti, jni, None);
         jvmti.set_event(raw::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, false)?;
         done
     }
 
-    fn retransform_all(&self, jvmti: &Jvmti, jni: &Jni) -> Result<()> {
+    /// Sends all classes through the class-file hook, or those that come before a watch gives up.
+    fn retransform_all(&self, jvmti: &Jvmti, jni: &Jni, watch: Option<&StartWatch>) -> Result<()> {
         let jni = &*jni.large_local_frame();
         let loaded = jvmti.loaded_classes(jni)?;
         let classes = loaded.iter().map(LocalRef::get);
         let classes: Vec<Ref<'_, Class>> = classes
             .filter(|&class| jvmti.is_modifiable(class) && !jvmti.is_interface_without_code(class))
             .collect();
-        for step in classes.chunks(STEP) {
-            if jvmti.retransform(step).is_ok() {
-                continue;
+        for (index, step) in classes.chunks(STEP).enumerate() {
+            let left = classes.len() - index * STEP;
+            if watch.is_some_and(|watch| watch.gives_up("arrays and copies in code", left)) {
+                break;
             }
-            for class in step.chunks(1) {
-                if jvmti.retransform(class).is_err() {
-                    self.refused.fetch_add(1, Ordering::Relaxed);
-                }
-            }
+            self.retransform(jvmti, step);
         }
         Ok(())
+    }
+
+    fn retransform(&self, jvmti: &Jvmti, classes: &[Ref<'_, Class>]) {
+        if jvmti.retransform(classes).is_ok() {
+            return;
+        }
+        for class in classes.chunks(1) {
+            if jvmti.retransform(class).is_err() {
+                self.refused.fetch_add(1, Ordering::Relaxed);
+            }
+        }
     }
 
     /// The class with its hooks; `None` to leave it as it is.

@@ -10,6 +10,7 @@ pub mod left_out;
 mod messages;
 mod recorder;
 mod run;
+mod start_watch;
 mod threads;
 
 pub use context::Context;
@@ -17,4 +18,5 @@ pub use inbox::Inbox;
 pub use messages::{Asked, Message, Order, Outbox};
 pub use recorder::{Activity, Incomplete, Nothing, Recorder};
 pub use run::{Phase, Run};
+pub use start_watch::{STEP, StartWatch};
 pub use threads::{LiveThread, NAMED, Threads};
