@@ -122,6 +122,29 @@ mod tests {
         assert!(Release(17).excluded_byte() == 0 && Release(21).excluded_byte() == 1);
     }
 
+    /// No number is an upper bound: a VM that is newer than all known ones is taken for one, and each mode tries itself there.
+    #[test]
+    fn an_unknown_release_counts_as_the_newest() {
+        let facts = |release: Release| {
+            (
+                [
+                    release.has_allocation_events(),
+                    release.is_before_modules(),
+                    release.needs_priming(),
+                    release.may_be_filler("int[]"),
+                    release.owned_monitors_are_cheap(),
+                    release.threads_have_holders(),
+                    release.has_virtual_threads(),
+                ],
+                release.excluded_byte(),
+                release.interpreted_bytecode(),
+                release.interpreted_locals(),
+            )
+        };
+        assert_eq!(facts(Release(99)), facts(Release(28)));
+        assert_ne!(facts(Release(17)), facts(Release(28)));
+    }
+
     #[test]
     fn a_vm_that_does_not_tell_gets_the_careful_answers() {
         let unknown = Release(0);
