@@ -26,6 +26,8 @@ const MIN_CHUNK: u64 = 32;
 const MAX_HEAD: u64 = 0xc00;
 /// Smaller blocks have no mapping of their own unless a program asks for it (`M_MMAP_THRESHOLD`).
 const MIN_MAPPED: u64 = 64 << 10;
+/// Larger places are reserved by others, and listing their pages takes too long.
+const MAX_PLACE: u64 = 64 << 30;
 /// How often a walk is tried again that the program has disturbed.
 const ATTEMPTS: usize = 3;
 
@@ -196,7 +198,7 @@ impl Page {
 /// Blocks with a mapping of their own. The kernel makes one mapping of neighbours, so a block may follow something else: then
 /// only a row of blocks up to the end of the place counts, as any page may look like the head of a block.
 fn blocks(place: &Range<u64>, memory: &dyn Memory) -> Vec<Area> {
-    if place.end - place.start < MIN_MAPPED {
+    if !(MIN_MAPPED..=MAX_PLACE).contains(&(place.end - place.start)) {
         return Vec::new();
     }
     let Some(present) = memory.present(place.start, place.end) else {
