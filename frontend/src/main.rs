@@ -23,7 +23,6 @@ mod agent_library;
 mod agent_options;
 mod attach;
 mod blocks;
-#[cfg(feature = "capture")]
 mod capture;
 mod cli;
 mod commands;

@@ -21,8 +21,8 @@ use crate::render::screen::{print, printable};
 #[derive(Debug, Args)]
 #[command(after_long_help = LONG_HELP)]
 pub struct Attach {
-    /// The JVM's process id, as `hprof-rs ps` shows it.
-    #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    /// The JVM's process id, or a part of its program's name, as `hprof-rs ps` shows them.
+    #[arg(value_name = "PID", value_parser = crate::jvm::pick::pid)]
     pid: u32,
 
     /// Options of the agent; `hprof-rs options` lists them.

@@ -20,8 +20,8 @@ use crate::render::screen::{Align, headless, print, print_json, printable, print
 #[derive(Debug, Args)]
 #[command(after_long_help = LONG_HELP)]
 pub struct Control {
-    /// The JVM's process id, as `hprof-rs ps` shows it.
-    #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    /// The JVM's process id, or a part of its program's name, as `hprof-rs ps` shows them.
+    #[arg(value_name = "PID", value_parser = crate::jvm::pick::pid)]
     pid: u32,
 
     /// The request: start, stop, dump, reset, gc, status, metrics, object or detach.

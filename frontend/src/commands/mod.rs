@@ -14,6 +14,7 @@ mod convert;
 mod cutoff;
 mod diff;
 mod dominators;
+mod dump;
 mod duplicates;
 #[cfg(feature = "parquet")]
 mod export;
@@ -92,6 +93,8 @@ pub enum Command {
     Ps(ps::Ps),
     /// Load the agent into a running JVM.
     Attach(attach::Attach),
+    /// Write a heap dump of a running JVM.
+    Dump(dump::Dump),
     /// Record a JVM, and write a flame graph.
     Record(record::Record),
     /// Show the methods of a running JVM while it runs.
@@ -201,6 +204,7 @@ impl Command {
             Self::Run(command) => command.execute(),
             Self::Ps(command) => command.execute(),
             Self::Attach(command) => command.execute(),
+            Self::Dump(command) => command.execute(),
             Self::Record(command) => command.execute(),
             Self::Live(command) => command.execute(),
             Self::Control(command) => command.execute(),

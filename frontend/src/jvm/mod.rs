@@ -2,6 +2,7 @@
 
 pub mod command_line;
 pub mod perf_data;
+pub mod pick;
 pub mod process;
 pub mod root;
 
