@@ -222,10 +222,7 @@ fn mistakes_are_found_before_the_agent_is_loaded() {
             let output = run(&mut scene.hprof_rs(&[command, pid]), "");
             assert!(!output.status.success());
             let said = stderr(&output);
-            assert!(
-                said.contains("a process id is a number, as `hprof-rs ps` shows it"),
-                "{said}"
-            );
+            assert!(said.contains("`hprof-rs ps` lists the JVMs"), "{said}");
         }
     }
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();

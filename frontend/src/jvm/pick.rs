@@ -37,7 +37,9 @@ fn choose(word: &str, names: &[(u32, &str, &str)]) -> Result<u32, String> {
         found = names.iter().filter(|it| it.1.contains(word)).collect();
     }
     match found.as_slice() {
-        [] => Err("no running JVM has this name; `hprof-rs ps -l` lists the JVMs".to_owned()),
+        [] => Err(
+            "no running JVM has this process id or name; `hprof-rs ps` lists the JVMs".to_owned(),
+        ),
         [one] => Ok(one.0),
         several => {
             let list: Vec<String> = several

@@ -20,7 +20,6 @@ use hprof_platform::temporary_folder;
 use hprof_platform::views::profile::ProfileQuery;
 use hprof_stacks::by_method;
 
-use super::record::process_id;
 use crate::render::out::{is_terminal, screen, tell};
 use crate::render::screen::{printable, printable_lines};
 use crate::serve::LocalMachine;
@@ -34,8 +33,8 @@ use view::{Facts, View};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Live {
-    /// The JVM's process id, as `hprof-rs ps` shows it.
-    #[arg(value_name = "PID", value_parser = process_id)]
+    /// The JVM's process id, or a part of its program's name, as `hprof-rs ps` shows them.
+    #[arg(value_name = "PID", value_parser = crate::jvm::pick::pid)]
     pid: u32,
 
     /// Record allocations from the start, too; the key a begins with them later, unless locks have begun.

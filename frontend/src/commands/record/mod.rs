@@ -22,8 +22,6 @@ use crate::attach;
 use crate::serve::LocalMachine;
 use session::Session;
 use words::duration;
-pub(super) use words::process_id;
-
 /// Record a JVM, and write a flame graph.
 ///
 /// The command loads the agent into a running JVM, records until the time is over or Ctrl+C, writes the
@@ -34,8 +32,8 @@ pub(super) use words::process_id;
 #[command(after_help = EXAMPLES, override_usage = "\
     hprof-rs record [OPTIONS] <PID>\n       hprof-rs record [OPTIONS] -- <COMMAND>...")]
 pub struct Record {
-    /// The JVM's process id, as `hprof-rs ps` shows it.
-    #[arg(value_name = "PID", value_parser = process_id,
+    /// The JVM's process id, or a part of its program's name, as `hprof-rs ps` shows them.
+    #[arg(value_name = "PID", value_parser = crate::jvm::pick::pid,
         required_unless_present = "command")]
     pid: Option<u32>,
 

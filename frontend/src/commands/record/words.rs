@@ -8,15 +8,6 @@ use jiff::Timestamp;
 use jiff::fmt::strtime;
 use jiff::tz::TimeZone;
 
-/// A process id as an argument.
-///
-/// # Errors
-/// If it is no number of a process.
-pub fn process_id(text: &str) -> Result<u32, String> {
-    let pid = text.parse().ok().filter(|pid| *pid > 0);
-    pid.ok_or_else(|| "a process id is a number, as `hprof-rs ps` shows it".to_owned())
-}
-
 /// A name from the program's: letters, digits, `.`, `_` and `-` only.
 pub fn default_name(facts: &JvmFacts) -> PathBuf {
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
