@@ -400,3 +400,49 @@ fn a_jvm_that_is_still_starting_is_waited_for() {
         }
     });
 }
+
+#[test]
+fn a_dump_lands_in_the_callers_folder() {
+    each_release(|jdk| {
+        let scene = Scene::new();
+        let jvm = idle(jdk, &[]);
+        let pid = jvm.pid().to_string();
+        let dump = |arguments: &[&str]| {
+            let arguments = [&["dump", &pid], arguments].concat();
+            let output = run(&mut scene.hprof_rs(&arguments), "");
+            assert!(output.status.success(), "{}", stderr(&output));
+            stderr(&output)
+        };
+        // A second dump leaves the first alone.
+        let names = [format!("Idle-{pid}.hprof"), format!("Idle-{pid}-2.hprof")];
+        for name in &names {
+            let said = dump(&[]);
+            assert!(said.contains(&format!("hprof-rs report {name}")), "{said}");
+        }
+        dump(&["--strip", "--live", "-o", "new/folder/x.hprof.gz"]);
+        for name in [&names[0], &names[1], "new/folder/x.hprof.gz"] {
+            let output = run(&mut scene.hprof_rs(&["check", name]), "");
+            assert!(stdout(&output).contains(": sound ("), "{}", stdout(&output));
+        }
+        // The third command-line argument of the program is text of its heap.
+        let strings = |name| {
+            stdout(&run(
+                &mut scene.hprof_rs(&["strings", "--top", "0", name]),
+                "",
+            ))
+        };
+        assert!(strings(&names[0]).contains("two words"));
+        assert!(!strings("new/folder/x.hprof.gz").contains("two words"));
+        let row = listed(&scene, jvm.pid()).expect("the JVM is listed");
+        assert_eq!(row["agent_loaded"], false, "no run is left");
+    });
+}
+
+#[test]
+fn a_name_of_no_program_is_refused() {
+    let scene = Scene::new();
+    for command in ["attach", "dump", "live", "record"] {
+        let said = stderr(&run(&mut scene.hprof_rs(&[command, "no.such.Program"]), ""));
+        assert!(said.contains("no running JVM has"), "{said}");
+    }
+}
