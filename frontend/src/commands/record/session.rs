@@ -239,7 +239,7 @@ impl<'a> Session<'a> {
                 "nothing was recorded in {} s: the program {}",
                 status.seconds,
                 match self.modes.contains(&Mode::Cpu) {
-                    true => "was idle; --lock shows what its threads wait for",
+                    true => "was idle; --wall shows where its threads wait, --lock for which locks",
                     false => "did nothing that these modes count",
                 }
             );
