@@ -174,6 +174,25 @@ fn a_heap_that_grows_is_noticed() {
 }
 
 #[test]
+fn a_heap_that_grows_is_noticed_where_a_quarter_of_the_time_has_no_collection() {
+    let line = |number: u64| {
+        // Two thirds of the collections come in the first quarter of the time, and none in the third.
+        let second = match number {
+            0..20 => number * 5,
+            _ => 300 + 10 * (number - 20),
+        };
+        let after = 2 + 2 * number;
+        format!(
+            "[{second}.0s][info][gc] GC({number}) Pause Young (Normal) (G1 Evacuation Pause) \
+             {}M->{after}M(1024M) 5.0ms\n",
+            after + 50
+        )
+    };
+    let log = read(&(0..32).map(line).collect::<String>());
+    assert!(advice(&log, "heap-grows").contains("hprof-rs growth"));
+}
+
+#[test]
 fn logs_are_compared_figure_by_figure() {
     let log = |millis: u32| {
         let line = |gc: u32| {

@@ -20,8 +20,10 @@ const LONG_STOPPING: Nanos = Nanos(50_000_000);
 const NEARLY_FULL: f64 = 0.9;
 /// An allocation rate, in bytes per second, at which most collectors work hard.
 const FAST_ALLOCATION: f64 = 1e9;
-/// Time that a growth of the heap must last, and the collections in it.
+/// Time that a growth of the heap must last.
 const MIN_GROWTH_TIME: Nanos = Nanos(60_000_000_000);
+/// Parts of the log with collections that each quarter needs: fewer may all come before the collector is through.
+const MIN_GROWTH_PARTS: usize = 3;
 
 pub(super) fn nearly_full(summary: &Summary) -> Option<Finding> {
     let after = summary.heap.peak_after_full?;
@@ -41,17 +43,20 @@ pub(super) fn nearly_full(summary: &Summary) -> Option<Finding> {
     })
 }
 
-/// The least that is in use, by quarters of the log.
+/// The least that is in use after collections, by quarters of those parts of the log that have any: a heap that grows slowly
+/// is rarely collected.
 pub(super) fn growing(summary: &Summary) -> Option<Finding> {
     let timeline = summary.timeline.as_ref()?;
-    if summary.duration? < MIN_GROWTH_TIME || timeline.buckets.len() < 16 {
+    if summary.duration? < MIN_GROWTH_TIME {
         return None;
     }
-    let quarter = timeline.buckets.len() / 4;
-    let least = |number: usize| {
-        let buckets = timeline.buckets.iter().skip(number * quarter).take(quarter);
-        buckets.filter_map(|bucket| bucket.used_after).min()
-    };
+    let used = timeline.buckets.iter();
+    let used: Vec<_> = used.filter_map(|bucket| bucket.used_after).collect();
+    let quarter = used.len() / 4;
+    if quarter < MIN_GROWTH_PARTS {
+        return None;
+    }
+    let least = |number: usize| used[number * quarter..].iter().take(quarter).min().copied();
     // The program starts in the first.
     let (second, third, last) = (least(1)?, least(2)?, least(3)?);
     let has_grown = second < third && third < last && last > second.saturating_mul(3) / 2;
