@@ -14,6 +14,8 @@ pub enum Checked {
     Good {
         /// Whether the file's name differs from process to process.
         names_by_process: bool,
+        /// Heap dumps are all that is asked for: a run with them has nothing to record afterwards.
+        only_dumps: bool,
     },
     /// There is nothing to start: the call prints why, or the help that was
     /// asked for, and returns the exit status.
@@ -26,6 +28,7 @@ pub fn check(text: &str, environment: Option<&str>) -> Checked {
     match hprof_options::load(text, environment, &this_process()) {
         Ok(Start::Profile(settings)) => Checked::Good {
             names_by_process: settings.text.contains("%p"),
+            only_dumps: settings.modes.only_dumps(),
         },
         Ok(Start::Help(text)) => Checked::Finished(Box::new(move || print(&text))),
         Err(failure) => Checked::Finished(Box::new(move || Ok(report(&failure)))),
@@ -62,7 +65,9 @@ mod tests {
 
     fn apart(text: &str) -> Option<bool> {
         match check(text, None) {
-            Checked::Good { names_by_process } => Some(names_by_process),
+            Checked::Good {
+                names_by_process, ..
+            } => Some(names_by_process),
             Checked::Finished(_) => None,
         }
     }

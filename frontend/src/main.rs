@@ -28,6 +28,7 @@ mod cli;
 mod commands;
 mod export;
 mod gc;
+mod headings;
 mod jvm;
 mod launch;
 mod left_out;
@@ -60,7 +61,7 @@ use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
 
 use cli::Cli;
 use not_built::NotBuilt;
@@ -70,7 +71,8 @@ use render::steps;
 
 fn main() -> ExitCode {
     memory::give_back_what_is_freed();
-    let cli = match Cli::try_parse() {
+    let parsed = headings::command().try_get_matches();
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(mut error) => {
             suggest(&mut error);

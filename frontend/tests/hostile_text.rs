@@ -469,6 +469,10 @@ fn no_command_lets_control_or_bidi_characters_through() {
     all(&["attach", "1", &format!("file={missing}")]);
     all(&["control", &missing, &missing]);
     all(&["control", "1", "object", &missing]);
+    all(&["dump", &missing]);
+    all(&["dump", "1", "-o", &missing]);
+    all(&["memory", &missing]);
+    all(&["memory", "--post-mortem", &missing]);
     all(&["record", &missing]);
     all(&["record", "1", "-o", &missing]);
     all(&["live", &missing]);
@@ -514,8 +518,8 @@ fn no_command_lets_control_or_bidi_characters_through() {
     all(&[&missing]);
     // So that every new command gets a case here.
     let help = stdout(&all(&["help"]));
-    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    for line in commands.take_while(|line| !line.is_empty()) {
+    let commands = help.lines().skip_while(|line| *line != "Running JVMs:");
+    for line in commands.take_while(|line| *line != "Options:") {
         let Some(command) = line
             .strip_prefix("  ")
             .filter(|line| !line.starts_with(' '))

@@ -158,6 +158,13 @@ impl Modes {
         self.heap_dump || self.heap_sites
     }
 
+    /// True if heap dumps are all that is taken.
+    #[must_use]
+    pub fn only_dumps(&self) -> bool {
+        let others = self.heap_sites || self.cpu_samples || self.monitor || self.counts_calls();
+        self.heap_dump && !others
+    }
+
     /// Whether every method call is counted.
     #[must_use]
     pub fn counts_calls(&self) -> bool {

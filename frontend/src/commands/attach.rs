@@ -49,7 +49,7 @@ Examples:
       samples the CPU time of process 4242 from now on
 
   hprof-rs attach 4242 heap=dump,format=b,file=/tmp/heap.hprof
-      writes a heap dump at once; the end of the run writes no second one
+      writes a heap dump at once, and takes the agent out again
 
   hprof-rs attach 4242 cpu=times,include=com.example,file=/tmp/calls.txt
       counts every call of these classes from now on; 'control 4242 detach' ends
@@ -82,10 +82,10 @@ impl Attach {
             let target = Target::find(Pid(self.pid))?;
             return diagnose(&target, command, limits);
         }
-        match agent_options::check(&self.options, None) {
-            Checked::Good { .. } => {}
+        let only_dumps = match agent_options::check(&self.options, None) {
+            Checked::Good { only_dumps, .. } => only_dumps,
             Checked::Finished(finish) => return finish(),
-        }
+        };
         if self.options.len() > MAX_ARGUMENT {
             bail!("a running JVM takes at most {MAX_ARGUMENT} bytes of options");
         }
@@ -102,7 +102,7 @@ impl Attach {
             "hprof-rs: the agent {done} in process {} ({name})",
             self.pid
         );
-        self.tell_what_is_next(&target, limits.answer);
+        self.tell_what_is_next(&target, limits.answer, only_dumps && !loaded.was_there);
         if !loaded.was_there && warns(jvm) {
             tell!(
                 "hprof-rs: its JVM has warned of that on its standard error (JEP 451); programs \
@@ -115,8 +115,9 @@ impl Attach {
 
 impl Attach {
     /// Where the profile is, and the commands to use next. An agent without a control socket has
-    /// said why, on the program's standard error.
-    fn tell_what_is_next(&self, target: &Target, limit: Duration) {
+    /// said why, on the program's standard error. A run that `ends` with its dump is ended, since it would only be in the
+    /// way of the next one.
+    fn tell_what_is_next(&self, target: &Target, limit: Duration, ends: bool) {
         let Ok(status) = attach::control(target, &Request::Status, limit) else {
             return;
         };
@@ -139,6 +140,10 @@ impl Attach {
         }
         if is_file && is_written {
             tell!("  hprof-rs summary {place}");
+        }
+        if ends && is_written && attach::control(target, &Request::Detach, limit).is_ok() {
+            tell!("  the agent has left the JVM again");
+            return;
         }
         tell!("  hprof-rs control {pid} dump     writes what was counted so far");
         tell!("  hprof-rs control {pid} detach   writes the profile and ends the run");

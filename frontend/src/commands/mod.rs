@@ -90,12 +90,14 @@ pub enum Command {
     /// Start a Java program under the agent.
     Run(run::Run),
     /// List the JVMs of this machine, those in containers too.
+    #[command(visible_alias = "list")]
     Ps(ps::Ps),
     /// Load the agent into a running JVM.
     Attach(attach::Attach),
     /// Write a heap dump of a running JVM.
     Dump(dump::Dump),
     /// Record a JVM, and write a flame graph.
+    #[command(visible_alias = "profile")]
     Record(record::Record),
     /// Show the methods of a running JVM while it runs.
     Live(live::Live),
@@ -112,8 +114,10 @@ pub enum Command {
     /// Show the largest arrays of a heap dump.
     Top(top::Top),
     /// Show where a profile spends CPU time, allocates or waits.
+    #[command(visible_alias = "methods")]
     Samples(samples::Samples),
     /// Show where a profile's objects were allocated.
+    #[command(visible_alias = "allocations")]
     Sites(sites::Sites),
     /// Show the strings of a heap dump by content, and the memory that duplicates waste.
     Strings(strings::Strings),

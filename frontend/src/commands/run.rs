@@ -105,7 +105,9 @@ impl Run {
         let environment = environment.as_ref().map(|value| value.to_string_lossy());
         let keeps_processes_apart = match agent_options::check(&self.agent, environment.as_deref())
         {
-            Checked::Good { names_by_process } => names_by_process,
+            Checked::Good {
+                names_by_process, ..
+            } => names_by_process,
             Checked::Finished(finish) => return finish(),
         };
         let Some((program, arguments)) = self.command.split_first() else {
