@@ -102,7 +102,7 @@ impl Attach {
             "hprof-rs: the agent {done} in process {} ({name})",
             self.pid
         );
-        self.tell_what_is_next(&target, limits.answer, only_dumps && !loaded.was_there);
+        self.tell_what_is_next(&target, limits.answer, only_dumps);
         if !loaded.was_there && warns(jvm) {
             tell!(
                 "hprof-rs: its JVM has warned of that on its standard error (JEP 451); programs \
@@ -141,7 +141,10 @@ impl Attach {
         if is_file && is_written {
             tell!("  hprof-rs summary {place}");
         }
-        if ends && is_written && attach::control(target, &Request::Detach, limit).is_ok() {
+        // A run that was there before has other modes too.
+        let is_all = status.get("modes") == Some("heap=dump");
+        if ends && is_all && is_written && attach::control(target, &Request::Detach, limit).is_ok()
+        {
             tell!("  the agent has left the JVM again");
             return;
         }
