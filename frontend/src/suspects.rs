@@ -132,7 +132,11 @@ fn held(suspect: &Suspect) -> String {
             let variable = variable.as_ref().map_or(String::new(), |it| {
                 format!(", by the static field {} of class {}", it.field, it.class)
             });
-            format!("{threads}{variable}")
+            let by = match &suspect.finding.subject {
+                Subject::Object(_) => format!(", held by the {root} in a ThreadLocal"),
+                _ => String::new(),
+            };
+            format!("{by}{threads}{variable}")
         }
         Holder::Static { field, class, .. } => {
             format!(", held by the static field {field} of {class}")

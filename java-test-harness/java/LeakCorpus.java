@@ -56,7 +56,8 @@ public class LeakCorpus {
     }
 
     private static final Class<?>[] FAMILIES = {
-        LeakHolders.class, LeakNodes.class, LeakThreads.class, LeakLives.class, HealthyHeaps.class,
+        LeakHolders.class, LeakNodes.class, LeakThreads.class, LeakLives.class, LeakFlows.class, LeakKinds.class,
+        HealthyHeaps.class,
     };
 
     public static void main(String[] args) throws Exception {

@@ -53,14 +53,16 @@ pub fn classes_for(jdk: &Jdk) -> &'static Path {
 }
 
 /// The programs that use something newer than JDK 8, and those that use such programs.
-const NEWER_THAN_8: [&str; 19] = [
+const NEWER_THAN_8: [&str; 21] = [
     "ClassChurn",
     "CompileLoop",
     "DefineClass",
     "HealthyHeaps",
     "KnownCollections",
     "LeakCorpus",
+    "LeakFlows",
     "LeakHolders",
+    "LeakKinds",
     "LeakLives",
     "LeakLoader",
     "LeakNodes",

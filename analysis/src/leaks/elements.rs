@@ -15,6 +15,8 @@ use crate::snapshot::Snapshot;
 const COLLECTIONS: usize = 1000;
 /// Steps from an element to an object of the program.
 const STEPS: usize = 8;
+/// Collections within collections that are looked into.
+const LEVELS: usize = 3;
 
 /// The objects directly under an object, beyond its parts if it is a collection or the head of a list.
 #[derive(Default)]
@@ -131,26 +133,37 @@ impl Elements {
     /// The class whose objects fill those elements that are collections of a class.
     pub fn within(&self, snapshot: &Snapshot, parts: &Parts<'_>, class: &str) -> Option<Within> {
         let dominators = snapshot.dominators();
-        let mut sums: FxHashMap<String, (u64, u64)> = FxHashMap::default();
         let name = |place| snapshot.class_name(dominators.object(place));
-        for &place in self
-            .collections
-            .iter()
-            .filter(|&&place| name(place) == class)
-        {
-            for share in elements(snapshot, parts, place, 0, |_| true).shares {
-                let sum = sums.entry(share.name).or_default();
-                *sum = (sum.0 + share.objects, sum.1 + share.bytes);
+        let (mut class_within, mut level) = (class.to_owned(), self.collections.clone());
+        let (mut is_cut, mut within) = (self.has_more, None);
+        // Collections in collections in collections.
+        for _ in 0..LEVELS {
+            let mut sums: FxHashMap<String, (u64, u64)> = FxHashMap::default();
+            let (mut next, mut is_next_cut) = (Vec::new(), false);
+            for &place in level.iter().filter(|&&place| name(place) == class_within) {
+                let below = elements(snapshot, parts, place, 0, |_| true);
+                for share in below.shares {
+                    let sum = sums.entry(share.name).or_default();
+                    *sum = (sum.0 + share.objects, sum.1 + share.bytes);
+                }
+                is_next_cut |= below.has_more || next.len() + below.collections.len() > COLLECTIONS;
+                next.extend(below.collections);
+                next.truncate(COLLECTIONS);
             }
+            let main = sums
+                .into_iter()
+                .max_by_key(|(name, sum)| (sum.1, std::cmp::Reverse(name.clone())));
+            let Some((found, (objects, _))) = main else {
+                break;
+            };
+            (class_within, level) = (found.clone(), next);
+            within = Some(Within {
+                objects: (!is_cut).then_some(objects),
+                class: found,
+            });
+            is_cut |= is_next_cut;
         }
-        let main = sums
-            .into_iter()
-            .max_by_key(|(name, sum)| (sum.1, std::cmp::Reverse(name.clone())));
-        main.map(|(class, (objects, _))| Within {
-            objects: (!self.has_more).then_some(objects),
-            class,
-        })
-        .or_else(|| self.passed_on_to(snapshot, class))
+        within.or_else(|| self.passed_on_to(snapshot, class))
     }
 
     /// The class of the program to whose objects the elements of a class of the JDK pass on, as tasks of an executor do.

@@ -47,7 +47,8 @@ pub fn leaks(snapshot: &Snapshot, options: LeakOptions) -> io::Result<Leaks> {
     let mut search = Search {
         snapshot,
         paths: PathSearch::new(),
-        ways: Ways::new(snapshot),
+        ways: Ways::new(snapshot, false),
+        ways_of_jdk: Ways::new(snapshot, true),
         parts: &parts,
         threshold,
     };
@@ -152,6 +153,7 @@ pub(super) struct Search<'a> {
     pub snapshot: &'a Snapshot,
     pub paths: PathSearch,
     pub ways: Ways<'a>,
+    pub ways_of_jdk: Ways<'a>,
     pub parts: &'a Parts<'a>,
     pub threshold: u64,
 }
@@ -295,7 +297,11 @@ impl Search<'_> {
             return Ok(shortest);
         }
         let top = dominators.object(top);
-        let Some(mut way) = self.ways.to(top) else {
+        let way = match self.ways.to(top) {
+            None if self.is_by_local_of_jdk(&shortest) => self.ways_of_jdk.to(top),
+            way => way,
+        };
+        let Some(mut way) = way else {
             return Ok(shortest);
         };
         let at = shortest.iter().position(|&step| step == top);
@@ -305,6 +311,15 @@ impl Search<'_> {
                 .skip(at.map_or(usize::MAX, |at| at + 1)),
         );
         Ok(way)
+    }
+
+    /// True of a path that begins with a local variable in a method of the JDK.
+    fn is_by_local_of_jdk(&self, path: &[ObjectNumber]) -> bool {
+        let [thread, object, ..] = *path else {
+            return false;
+        };
+        let local = self.snapshot.local_of(thread, object);
+        local.is_some_and(|local| !self.snapshot.is_own_local(local))
     }
 
     /// Equal for suspects that are held in the same way. It has the classes and fields of the path, but leaves out

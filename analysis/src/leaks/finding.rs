@@ -229,9 +229,15 @@ pub(super) fn filling(
     within: impl Fn(&str) -> Option<Within>,
 ) -> Option<Filling> {
     let nodes = found.parts.iter().find(|it| !it.name.ends_with("[]"));
-    // A list or tree of the program's own is filled with its nodes.
+    // A list or tree of the program's own is filled with its nodes, unless each has many elements.
+    let holds_many = |nodes: &ClassShare| {
+        let mut shares = found.shares.iter();
+        shares
+            .next()
+            .is_some_and(|main| main.objects > 2 * nodes.objects)
+    };
     if found.chained >= super::candidates::LIST
-        && let Some(nodes) = nodes
+        && let Some(nodes) = nodes.filter(|nodes| !holds_many(nodes))
     {
         return Some(Filling::Objects {
             objects: nodes.objects,

@@ -40,7 +40,9 @@ impl Search<'_> {
         for _ in 1..CHAIN {
             let is_link = under.shares.first().is_some_and(|it| it.objects == 1);
             let next = (under.largest.first()).filter(|_| is_link && under.chained == 0);
-            let Some(&next) = next.filter(|&&it| self.parts.role(it) == Role::Plain) else {
+            let Some(&next) =
+                next.filter(|&&it| matches!(self.parts.role(it), Role::Plain | Role::Array))
+            else {
                 break;
             };
             let below = elements(snapshot, self.parts, next, 10, is_shown);

@@ -115,6 +115,11 @@ impl<'a> Parts<'a> {
         self.snapshot.graph().class_of(object)
     }
 
+    fn size(&self, place: Place) -> u64 {
+        let object = self.snapshot.dominators().object(place);
+        self.snapshot.graph().size(object)
+    }
+
     /// The role of an object; class objects are wholes.
     pub fn role(&self, place: Place) -> Role {
         self.roles[self.class(place).index()]
@@ -127,12 +132,11 @@ impl<'a> Parts<'a> {
         let mut classes = [None; CHAIN];
         for (slot, place) in classes.iter_mut().zip(up) {
             match self.role(place) {
-                Role::Plain => *slot = Some(self.class(place)),
-                Role::Array => {}
+                Role::Plain | Role::Array => *slot = Some(self.class(place)),
                 _ => break,
             }
         }
-        Way { classes }
+        Way { place, classes }
     }
 
     /// The collection that `child`, which `parent` dominates, is a part of; `None` if it is a thing of its own.
@@ -163,12 +167,17 @@ impl<'a> Parts<'a> {
                 let mut above = way.classes.iter();
                 above.position(|&it| it == Some(class)).map(|at| at + 1)
             }
-            // The branches of a tree.
             Role::Array => {
                 let classes = self.snapshot.graph().classes();
                 let parent = &classes.get(way.classes[0]?).name;
                 let element = classes.get(class).name.strip_suffix("[]");
-                (element == Some(parent)).then_some(1)
+                let is_branches = element == Some(parent)
+                    // An array of a node that hangs on a node by an equal array.
+                    || way.classes[0] == way.classes[2] && way.classes[1] == Some(class);
+                // A queue of blocks, each of which ends with the next.
+                let is_next_block =
+                    || way.classes[0] == Some(class) && self.size(way.place) == self.size(child);
+                (is_branches || is_next_block()).then_some(1)
             }
             _ => None,
         }
@@ -177,6 +186,7 @@ impl<'a> Parts<'a> {
 
 /// The classes of an object and of those that dominate it, as far as they may be nodes of one list.
 pub(super) struct Way {
+    place: Place,
     classes: [Option<ClassNumber>; CHAIN],
 }
 

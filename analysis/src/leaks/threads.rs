@@ -184,7 +184,13 @@ impl Search<'_> {
         let path = Path::new(snapshot, &objects);
         let (local, through) = match holder(snapshot, &path, &objects) {
             Holder::Root { local, through } => (local, through),
-            _ => (None, Vec::new()),
+            // A static field farther on says less than the field of the threads.
+            _ => {
+                let first = path.steps.get(1).and_then(|step| step.edge.as_ref());
+                let first = first.filter(|edge| edge.kind == EdgeKind::Field);
+                let field = first.map(|edge| format!("{}.{}", pool.class, edge.name));
+                (None, field.into_iter().collect())
+            }
         };
         let own = through.iter().find(|field| !is_of_the_jdk(field));
         let field = own.or(through.last()).cloned();

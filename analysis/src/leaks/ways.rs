@@ -1,5 +1,6 @@
 //! Ways from the static fields of the program to what is held in several ways: the field leads to the line of code,
-//! and the stack of a thread of the JDK that uses the object for a moment does not.
+//! and the stack of a thread of the JDK that uses the object for a moment does not. A static field of the JDK is
+//! second best.
 
 use std::collections::VecDeque;
 
@@ -15,9 +16,11 @@ const BUDGET: usize = 1 << 20;
 /// Objects with more references than this are followed last: what holds all is near the fields.
 const MANY: usize = 256;
 
-/// A search from the static fields of the program's classes, which goes on when the next object is asked for.
+/// A search from the static fields of the classes of the program, or of the JDK, which goes on when the next object is asked for.
 pub(super) struct Ways<'a> {
     snapshot: &'a Snapshot,
+    /// True if the search begins with classes of the JDK instead of those of the program.
+    is_of_jdk: bool,
     /// By object that is reached: the one before it, itself for classes.
     before: FxHashMap<ObjectNumber, ObjectNumber>,
     next: VecDeque<ObjectNumber>,
@@ -27,9 +30,10 @@ pub(super) struct Ways<'a> {
 }
 
 impl<'a> Ways<'a> {
-    pub fn new(snapshot: &'a Snapshot) -> Self {
+    pub fn new(snapshot: &'a Snapshot, is_of_jdk: bool) -> Self {
         Self {
             snapshot,
+            is_of_jdk,
             before: FxHashMap::default(),
             next: VecDeque::new(),
             last: VecDeque::new(),
@@ -38,7 +42,7 @@ impl<'a> Ways<'a> {
         }
     }
 
-    /// The objects on a way to one, from a class of the program on; `None` if none is near.
+    /// The objects on a way to one, from one of the classes on; `None` if none is near.
     pub fn to(&mut self, object: ObjectNumber) -> Option<Vec<ObjectNumber>> {
         self.begin();
         while !self.before.contains_key(&object) {
@@ -66,7 +70,8 @@ impl<'a> Ways<'a> {
         }
         let (graph, dominators) = (self.snapshot.graph(), self.snapshot.dominators());
         for class in graph.classes().list() {
-            if class.loader == 0 || class.id == 0 || is_of_the_jdk(&class.name) {
+            let is_jdk = class.loader == 0 || is_of_the_jdk(&class.name);
+            if class.id == 0 || is_jdk != self.is_of_jdk {
                 continue;
             }
             let live = graph
