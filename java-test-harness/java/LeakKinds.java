@@ -432,8 +432,8 @@ final class LeakKinds {
     }
 
     @LeakCorpus.Answer(
-        says = {"20 threads \"app-worker-*\"", "contextClassLoader"},
-        tells = "LeakLives$PluginLoader")
+        says = {"20 threads \"app-worker-*\"", "field java.lang.Thread.contextClassLoader"},
+        threads = "app-worker-")
     static void loadersOfThreads(LeakCorpus.Dump dump) throws Exception {
         for (int i = 0; i < 20; i++) {
             LeakLives.PluginLoader loader = new LeakLives.PluginLoader();
