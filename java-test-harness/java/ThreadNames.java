@@ -16,6 +16,10 @@ public class ThreadNames {
         kept.setDaemon(true);
         kept.start();
         kept.setName("kept renamed");
+        // The VM ends without waiting for a daemon that is only about to run.
+        while (kept.getState() != Thread.State.TIMED_WAITING) {
+            Thread.sleep(1);
+        }
     }
 
     private static void sleep() {
