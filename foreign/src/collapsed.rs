@@ -73,7 +73,8 @@ fn parts(line: &str) -> Option<(&str, Cost)> {
     (!stack.is_empty()).then_some((stack, Cost::parse(cost)?))
 }
 
-/// Whether a stack of one frame may be a method: a name in a class or package, as `java.lang.Thread.run` or `a::b`.
+/// Returns whether a stack of one frame may be a method: a name in a class or package, as `java.lang.Thread.run` or
+/// `a::b`.
 fn is_qualified(stack: &str) -> bool {
     let parts = stack.rsplit_once(['.', '/', ':']);
     stack.starts_with(|first: char| first.is_alphabetic() || "_$".contains(first))

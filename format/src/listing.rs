@@ -62,7 +62,7 @@ pub struct Listed {
     pub name: &'static str,
     /// Its fields. Text of the file is quoted, with its control characters as they are.
     pub fields: String,
-    /// Whether it is a part of a heap dump.
+    /// True if it is a part of a heap dump.
     pub is_sub_record: bool,
 }
 

@@ -103,7 +103,7 @@ pub(crate) struct Pause<'a> {
     pub family: Family,
     pub duration: Nanos,
     pub heap: Option<HeapChange>,
-    /// Whether objects could not be copied.
+    /// True if objects could not be copied.
     pub has_failed: bool,
 }
 

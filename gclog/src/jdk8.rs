@@ -35,7 +35,7 @@ pub(crate) struct Jdk8 {
 }
 
 impl Jdk8 {
-    /// Whether a collection has begun and not ended.
+    /// Returns whether a collection has begun and not ended.
     pub fn is_within_pause(&self) -> bool {
         !self.record.is_empty()
     }

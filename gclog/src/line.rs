@@ -77,12 +77,12 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Whether the tags are just these, or the log has no tags.
+    /// Returns whether the tags are just these, or the log has no tags.
     pub fn may_be(&self, tags: &[u8]) -> bool {
         self.tags.is_empty() || self.tags == tags
     }
 
-    /// Whether a tag is among those of the line.
+    /// Returns whether a tag is among those of the line.
     pub fn has_tag(&self, tag: &[u8]) -> bool {
         self.tags.split(|byte| *byte == b',').any(|it| it == tag)
     }
@@ -144,7 +144,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Whether this may be a level, tags or a host name.
+/// Returns whether this may be a level, tags or a host name.
 fn is_word(text: &[u8]) -> bool {
     text.iter().all(|byte| {
         byte.is_ascii_alphanumeric() || matches!(byte, b',' | b'-' | b'.' | b'_' | b'+')

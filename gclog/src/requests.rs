@@ -94,7 +94,8 @@ impl Requests {
     }
 }
 
-/// Whether a young collection of G1 starts a concurrent cycle, under the names of all releases.
+/// Returns whether a young collection of G1 starts a concurrent cycle, under the names of all
+/// releases.
 fn starts_cycle(pause: &Pause<'_>) -> bool {
     let names: [&[u8]; 3] = [b"Concurrent Start", b"Initial Mark", b"initial-mark"];
     pause.family == Family::Young

@@ -91,7 +91,7 @@ pub struct Lines {
     pub not_understood: u64,
     /// The first of these, cut to 200 characters.
     pub first_not_understood: Option<String>,
-    /// Whether the log ends within a line or a collection.
+    /// True if the log ends within a line or a collection.
     pub is_cut: bool,
     /// How often the time went back: several JVMs have written to the log, or its files are in
     /// another order.

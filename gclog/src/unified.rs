@@ -94,7 +94,7 @@ impl Unified {
         true
     }
 
-    /// Whether a pause has begun and not ended.
+    /// Returns whether a pause has begun and not ended.
     pub fn is_within_pause(&self) -> bool {
         self.open.iter().any(|open| open.is_paused)
     }

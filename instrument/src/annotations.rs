@@ -6,8 +6,8 @@ use hprof_java_names::Primitive;
 use crate::bytes::{Put, Reader};
 use crate::error::Malformed;
 
-/// Whether one of the annotations in a `RuntimeVisibleAnnotations` content has a type for which
-/// `wanted` answers true.
+/// Returns whether one of the annotations in a `RuntimeVisibleAnnotations` content has a type for
+/// which `wanted` answers true.
 pub(crate) fn has_type(content: &[u8], wanted: impl Fn(u16) -> bool) -> bool {
     let mut reader = Reader::new(content);
     let mut search = || -> Result<bool, Malformed> {

@@ -169,7 +169,7 @@ impl<'a> ConstantPool<'a> {
         }
     }
 
-    /// Whether some Class entry has this name.
+    /// Returns whether some Class entry has this name.
     pub(crate) fn names_class(&self, name: &[u8]) -> bool {
         (1..self.count()).any(|index| self.class_name(index) == Some(name))
     }

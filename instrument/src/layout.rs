@@ -385,7 +385,7 @@ fn target(pc: usize, offset: i32, len: usize) -> Result<u32, Malformed> {
         .ok_or(Malformed("branch out of the method"))
 }
 
-/// Whether 16 bits hold the offset of a branch.
+/// Returns whether 16 bits hold the offset of a branch.
 fn fits_branch(from: u32, to: u32) -> bool {
     i16::try_from(i64::from(to) - i64::from(from)).is_ok()
 }

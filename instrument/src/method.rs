@@ -192,8 +192,8 @@ impl<'a> MethodInfo<'a> {
         }
     }
 
-    /// Whether the code calls nothing, throws nothing by itself, takes no monitor and has no
-    /// backward branch: then it runs for a short and bounded time and calls can be counted
+    /// Returns whether the code calls nothing, throws nothing by itself, takes no monitor and has
+    /// no backward branch: then it runs for a short and bounded time and calls can be counted
     /// without knowing when it ends. Class initialization and class loading that such code may
     /// cause, once, are not looked for.
     pub fn is_leaf(&self) -> bool {
@@ -230,7 +230,7 @@ impl<'a> MethodInfo<'a> {
         is_root || allocations::has_any(self.code, self.pool)
     }
 
-    /// Whether the JIT compilers may replace the method by code of their own, which runs no
+    /// Returns whether the JIT compilers may replace the method by code of their own, which runs no
     /// hooks: `@IntrinsicCandidate`, until JDK 15 `@HotSpotIntrinsicCandidate`.
     pub fn is_intrinsic_candidate(&self) -> bool {
         annotations::has_type(self.annotations, |index| {

@@ -85,7 +85,7 @@ fn variable_length(code: &[u8], pc: usize, opcode: u8) -> Result<usize, MethodSk
     }
 }
 
-/// Whether control never continues to the next instruction.
+/// Returns whether control never continues to the next instruction.
 pub(crate) fn ends_flow(opcode: u8) -> bool {
     matches!(opcode, GOTO | RET..=RETURN | ATHROW | GOTO_W)
 }

@@ -10,7 +10,7 @@ use crate::binary_profile::Bytes;
 /// One heap dump: all segments up to its end mark.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct BinaryHeap {
-    /// Whether the end mark was there.
+    /// True if the end mark was there.
     pub ended: bool,
     /// Classes by id.
     pub classes: BTreeMap<u64, HeapClass>,

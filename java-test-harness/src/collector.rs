@@ -58,7 +58,7 @@ impl Collector {
         }
     }
 
-    /// Whether the JDK was built with it. Asks the JVM itself, once.
+    /// Returns whether the JDK was built with it. Asks the JVM itself, once.
     pub fn supported_by(self, jdk: &Jdk) -> bool {
         static ANSWERS: OnceLock<Mutex<HashMap<(PathBuf, Collector), bool>>> = OnceLock::new();
         let mut answers = ANSWERS.get_or_init(Default::default).lock().unwrap();

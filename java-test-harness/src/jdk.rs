@@ -146,7 +146,7 @@ impl Jdk {
         self.home.join("bin").join(name.as_ref())
     }
 
-    /// Whether this JDK has the module, such as `jdk.jdwp.agent`.
+    /// Returns whether this JDK has the module, such as `jdk.jdwp.agent`.
     pub fn has_module(&self, name: &str) -> bool {
         self.modules.iter().any(|module| module == name)
     }

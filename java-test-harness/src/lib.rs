@@ -48,7 +48,7 @@ mod text_heap;
 mod text_profile;
 mod text_sites;
 
-/// Whether bytes, as of a file or a reply, have a text in them.
+/// Returns whether bytes, as of a file or a reply, have a text in them.
 pub fn contains(bytes: &[u8], text: &[u8]) -> bool {
     memchr::memmem::find(bytes, text).is_some()
 }

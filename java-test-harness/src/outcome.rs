@@ -46,7 +46,7 @@ pub struct Outcome {
     pub status: Option<i32>,
     /// The signal that ended the JVM.
     pub signal: Option<i32>,
-    /// Whether the JVM was killed for exceeding its time limit.
+    /// True if the JVM was killed for exceeding its time limit.
     pub timed_out: bool,
     /// All of standard output.
     pub stdout: String,

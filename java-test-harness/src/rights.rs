@@ -9,7 +9,8 @@ use std::sync::OnceLock;
 /// A user other than the one of the tests.
 pub const NOBODY: u32 = 65534;
 
-/// Whether programs can be started with mounts and process ids of their own, as in a container.
+/// Returns whether programs can be started with mounts and process ids of their own, as in a
+/// container.
 pub fn may_make_containers() -> bool {
     static MAY: OnceLock<bool> = OnceLock::new();
     let may = *MAY.get_or_init(|| {
@@ -22,7 +23,7 @@ pub fn may_make_containers() -> bool {
     or_skip(may, "to make mount and process namespaces (unshare, mount)")
 }
 
-/// Whether programs of [`NOBODY`] can be started and looked into.
+/// Returns whether programs of [`NOBODY`] can be started and looked into.
 pub fn may_act_for_others() -> bool {
     static MAY: OnceLock<bool> = OnceLock::new();
     let may = *MAY.get_or_init(|| {
@@ -40,8 +41,8 @@ pub fn may_act_for_others() -> bool {
     )
 }
 
-/// Whether a command for something that takes a right succeeds; `right` completes "this takes the
-/// right …".
+/// Returns whether a command for something that takes a right succeeds; `right` completes "this
+/// takes the right …".
 pub fn may(command: &mut Command, right: &str) -> bool {
     or_skip(succeeds(command), right)
 }

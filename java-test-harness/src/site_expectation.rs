@@ -53,8 +53,8 @@ impl<'a> SiteExpectation<'a> {
         }
     }
 
-    /// Whether objects of this class are among those expected, with this stack of methods, the
-    /// innermost first.
+    /// Returns whether objects of this class are among those expected, with this stack of methods,
+    /// the innermost first.
     pub fn is_of(&self, class: &str, stack: &[&str]) -> bool {
         let is_class = match self.class.strip_suffix('*') {
             Some(start) => class.starts_with(start),

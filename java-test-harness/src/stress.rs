@@ -39,7 +39,7 @@ impl Stress {
         all
     }
 
-    /// Whether the JDK has what it needs.
+    /// Returns whether the JDK has what it needs.
     pub fn supported_by(self, jdk: &Jdk) -> bool {
         match self {
             Stress::VirtualThreads => jdk.feature() >= 21,

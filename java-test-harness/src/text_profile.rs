@@ -64,7 +64,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Whether one of the frames is in this method, given as `Class.method`.
+    /// Returns whether one of the frames is in this method, given as `Class.method`.
     pub fn has(&self, method: &str) -> bool {
         self.frames.iter().any(|frame| method_of(frame) == method)
     }
@@ -74,7 +74,7 @@ impl Trace {
         self.frames.iter().map(|frame| method_of(frame)).collect()
     }
 
-    /// Whether the innermost frame is in this method.
+    /// Returns whether the innermost frame is in this method.
     pub fn is_in(&self, method: &str) -> bool {
         self.frames
             .first()

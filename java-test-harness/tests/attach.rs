@@ -58,7 +58,7 @@ fn start(jdk: &'static Jdk) -> Running {
     running
 }
 
-/// Whether the agent walks stacks itself on this processor.
+/// Returns whether the agent walks stacks itself on this processor.
 fn has_walker() -> bool {
     cfg!(target_arch = "x86_64")
 }
@@ -304,7 +304,7 @@ fn heap_modes_can_begin_late() {
     });
 }
 
-/// Whether the process has a handler for the signal of the profiler, which the JVM has not.
+/// Returns whether the process has a handler for the signal of the profiler, which the JVM has not.
 fn handles_its_signal(running: &Running) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{}/status", running.pid())).unwrap();
     let caught = status

@@ -110,7 +110,7 @@ fn a_binary_dump_has_the_traces_too() {
     });
 }
 
-/// Whether an object of the dump is a thread.
+/// Returns whether an object of the dump is a thread.
 fn is_thread(heap: &BinaryHeap, object: u64) -> bool {
     let Some(Content::Instance(class, _)) = heap.objects.get(&object).map(|it| &it.content) else {
         return false;

@@ -32,7 +32,7 @@ pub struct Head {
     booked: AtomicU64,
     /// The number of nodes there is room for.
     nodes: AtomicU32,
-    /// Whether the sampler passes this thread over until it has run.
+    /// True if the sampler passes this thread over until it has run.
     idle: AtomicBool,
 }
 
@@ -171,7 +171,7 @@ impl Counters {
         now.saturating_sub(self.head().booked.fetch_max(now, Ordering::Relaxed))
     }
 
-    /// Whether the thread was idle, which it is no more. Safe in a signal handler.
+    /// Returns whether the thread was idle, which it is no more. Safe in a signal handler.
     pub fn note_running(&self) -> bool {
         let idle = &self.head().idle;
         idle.load(Ordering::Relaxed) && idle.swap(false, Ordering::Relaxed)
@@ -182,7 +182,7 @@ impl Counters {
         self.head().idle.store(idle, Ordering::Relaxed);
     }
 
-    /// Whether the sampler passes this thread over.
+    /// Returns whether the sampler passes this thread over.
     pub fn is_idle(&self) -> bool {
         self.head().idle.load(Ordering::Relaxed)
     }

@@ -204,7 +204,7 @@ impl Nodes {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -378,7 +378,7 @@ impl Table {
             .collect()
     }
 
-    /// Whether `method` may be put in without making a larger table.
+    /// Returns whether `method` may be put in without making a larger table.
     fn has_room(&self, method: u32) -> bool {
         let free = |entry| Self::used(entry).is_none_or(|other| other.method() == method);
         match self.size {

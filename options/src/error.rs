@@ -185,7 +185,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Whether the JDK's agent would call this an option error; otherwise it is
+    /// Returns whether the JDK's agent would call this an option error; otherwise it is
     /// an error in setting up, whose line does not quote the options.
     fn is_option_error(&self) -> bool {
         !matches!(self, Cause::InvalidPort { .. })

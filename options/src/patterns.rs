@@ -21,12 +21,12 @@ impl Patterns {
         patterns.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether one of them matches the class with this internal name
+    /// Returns whether one of them matches the class with this internal name
     /// (`java/lang/Thread$State`). Without `*`, it names the class, a class around
     /// it, or a package around it.
     pub fn matches(&self, class: &str) -> bool {
@@ -46,7 +46,7 @@ impl Patterns {
     }
 }
 
-/// Whether all of `text` matches `pattern`, in which `*` matches any bytes.
+/// Returns whether all of `text` matches `pattern`, in which `*` matches any bytes.
 pub fn glob(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
     // Where the last star was, and how far it reaches by now.

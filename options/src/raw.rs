@@ -65,25 +65,25 @@ pub struct Raw {
     /// Microseconds; not negative.
     pub lock_threshold: i32,
     pub format: Format,
-    /// Whether `format` was written, or is the default.
+    /// True if `format` was written, false if it is the default.
     pub has_format: bool,
     pub destination: Option<RawDestination>,
     /// Not negative.
     pub depth: i32,
-    /// Whether `depth` was written, or is the default.
+    /// True if `depth` was written, false if it is the default.
     pub has_depth: bool,
     /// Milliseconds; positive.
     pub interval: i32,
     /// Not negative, but possibly infinite or not a number.
     pub cutoff: f64,
-    /// Whether `cutoff` was written, or is the default.
+    /// True if `cutoff` was written, false if it is the default.
     pub has_cutoff: bool,
     pub lineno: bool,
     pub thread: bool,
     pub doe: bool,
     pub msa: bool,
     pub force: bool,
-    /// Whether `force` was written, or is the default.
+    /// True if `force` was written, false if it is the default.
     pub has_force: bool,
     pub verbose: bool,
     pub gc_okay: bool,

@@ -98,7 +98,7 @@ impl Locks {
         juc: true,
     };
 
-    /// Whether there are any.
+    /// Returns whether there are any.
     #[must_use]
     pub fn any(self) -> bool {
         self.java || self.juc
@@ -152,7 +152,7 @@ pub struct Modes {
 }
 
 impl Modes {
-    /// Whether objects have to be known individually.
+    /// Returns whether objects have to be known individually.
     #[must_use]
     pub fn tracks_objects(&self) -> bool {
         self.heap_dump || self.heap_sites
@@ -165,7 +165,7 @@ impl Modes {
         self.heap_dump && !others
     }
 
-    /// Whether every method call is counted.
+    /// Returns whether every method call is counted.
     #[must_use]
     pub fn counts_calls(&self) -> bool {
         self.cpu_times || self.cpu_old
@@ -199,7 +199,7 @@ pub struct Settings {
     pub packing: Option<Packing>,
     /// Frames kept per trace: 0 to [`MAX_DEPTH`].
     pub depth: u32,
-    /// Whether `depth` was written, or is the default.
+    /// True if `depth` was written, false if it is the default.
     pub has_depth: bool,
     /// Time between two samples; at least a millisecond.
     pub interval: Duration,
@@ -289,25 +289,25 @@ impl Settings {
         }
     }
 
-    /// Whether threads are sampled on the wall clock.
+    /// Returns whether threads are sampled on the wall clock.
     #[must_use]
     pub fn samples_wall(&self) -> bool {
         self.modes.cpu_samples && self.sample_clock == SampleClock::Wall
     }
 
-    /// Whether the finished file is to be read back and checked.
+    /// Returns whether the finished file is to be read back and checked.
     #[must_use]
     pub fn checks_output(&self) -> bool {
         self.debug || self.logflags & 4 != 0
     }
 
-    /// Whether all records of a file with a heap dump are to be listed.
+    /// Returns whether all records of a file with a heap dump are to be listed.
     #[must_use]
     pub fn lists_output(&self) -> bool {
         self.logflags & 4 != 0
     }
 
-    /// Whether the sizes of internal tables are to be told.
+    /// Returns whether the sizes of internal tables are to be told.
     #[must_use]
     pub fn tells_tables(&self) -> bool {
         self.logflags & 2 != 0

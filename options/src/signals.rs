@@ -116,7 +116,7 @@ fn real_time(name: &str) -> Option<i32> {
     }
 }
 
-/// Whether this is a real-time signal the C library does not keep for itself.
+/// Returns whether this is a real-time signal the C library does not keep for itself.
 fn is_real_time(number: i32) -> bool {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {

@@ -44,19 +44,19 @@ impl Strip {
         }
     }
 
-    /// Whether all stays.
+    /// Returns whether all stays.
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::None
     }
 
-    /// Whether references go too.
+    /// Returns whether references go too.
     #[must_use]
     pub fn empties_references(&self) -> bool {
         *self == Self::Contents
     }
 
-    /// Whether the elements of primitive arrays stay that have this class, as in `int[]`.
+    /// Returns whether the elements of primitive arrays stay that have this class, as in `int[]`.
     #[must_use]
     pub fn keeps_array(&self, class: &str) -> bool {
         match self {
@@ -66,7 +66,7 @@ impl Strip {
         }
     }
 
-    /// Whether the value of a primitive field stays. `class` is the object's, `declaring` declares the
+    /// Returns whether the value of a primitive field stays. `class` is the object's, `declaring` declares the
     /// field; of a static field both are the same.
     #[must_use]
     pub fn keeps_field(&self, class: &str, declaring: &str, field: &str) -> bool {

@@ -108,12 +108,12 @@ impl OptionSpec {
         }
     }
 
-    /// Whether `help` shows it.
+    /// Returns whether `help` shows it.
     pub fn is_listed(&self) -> bool {
         !matches!(self.section, Section::Debug | Section::Removed)
     }
 
-    /// Whether it serves only to debug the agent.
+    /// Returns whether it serves only to debug the agent.
     pub fn is_debug(&self) -> bool {
         self.section == Section::Debug
     }

@@ -19,12 +19,12 @@ impl ThreadFilter {
         }
     }
 
-    /// Whether it leaves no thread out.
+    /// Returns whether it leaves no thread out.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether threads of this name are sampled.
+    /// Returns whether threads of this name are sampled.
     pub fn matches(&self, name: &str) -> bool {
         let name = name.as_bytes();
         let mut patterns = self.0.iter();

@@ -80,7 +80,7 @@ impl Events {
         let _ = self.0.send(event);
     }
 
-    /// Whether anybody listens.
+    /// Returns whether anybody listens.
     pub fn has_listeners(&self) -> bool {
         self.0.receiver_count() > 0
     }

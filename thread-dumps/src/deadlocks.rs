@@ -21,7 +21,7 @@ pub struct Step {
 pub struct Deadlock {
     /// The threads, in the order of the circle.
     pub steps: Vec<Step>,
-    /// Whether the JVM has found it; otherwise it was inferred from the locks in the dump.
+    /// True if the JVM has found it; otherwise it was inferred from the locks in the dump.
     pub is_reported: bool,
 }
 

@@ -144,7 +144,7 @@ pub struct Thread {
     pub os_id: Option<u64>,
     /// Its state.
     pub state: State,
-    /// Whether it is a virtual thread.
+    /// True if it is a virtual thread.
     pub is_virtual: bool,
     /// CPU time so far, in milliseconds.
     pub cpu_ms: Option<f64>,
@@ -229,7 +229,7 @@ pub struct Dump {
     pub threads: Vec<Thread>,
     /// The deadlocks that the JVM has found.
     pub deadlocks: Vec<Deadlock>,
-    /// Whether it ends in the middle.
+    /// True if it ends in the middle.
     pub is_cut: bool,
 }
 

@@ -32,7 +32,7 @@ pub struct DumpFacts {
     pub threads: usize,
     /// Virtual threads among them.
     pub virtual_threads: usize,
-    /// Whether it ends in the middle.
+    /// True if it ends in the middle.
     pub is_cut: bool,
     /// Threads by state.
     pub states: BTreeMap<State, usize>,
@@ -95,7 +95,7 @@ pub struct ThreadRow {
     pub os_id: Option<u64>,
     /// Its state.
     pub state: State,
-    /// Whether it is virtual.
+    /// True if it is virtual.
     pub is_virtual: bool,
     /// CPU time so far, in milliseconds.
     pub cpu_ms: Option<f64>,

@@ -91,13 +91,13 @@ impl Jvmti {
         Ok(unsafe { VmMemory::new(self, methods, count.max(0) as usize) })
     }
 
-    /// Whether a class is an interface.
+    /// Returns whether a class is an interface.
     pub fn is_interface(&self, class: Ref<'_, Class>) -> bool {
         let mut answer = false;
         call!(self, IsInterface, class.as_raw(), &mut answer).is_ok() && answer
     }
 
-    /// Whether a class is an interface no method of which has code.
+    /// Returns whether a class is an interface no method of which has code.
     pub fn is_interface_without_code(&self, class: Ref<'_, Class>) -> bool {
         let is_abstract = |&method: &JMethodId| {
             let mut modifiers = 0;

@@ -261,7 +261,7 @@ impl CodeBlobs {
 }
 
 impl BlobNames {
-    /// Whether blobs with this name, a C string, are methods. `None` when there is no name: what was
+    /// Returns whether blobs with this name, a C string, are methods. `None` when there is no name: what was
     /// taken for a blob is none, or not one yet.
     #[inline]
     fn is_method(&self, name: usize) -> Option<bool> {

@@ -167,8 +167,8 @@ impl CodePlaces {
         is_there.then_some(place)
     }
 
-    /// Whether a place of methods without ids is rather not remembered: methods have ids once the VM has given the stack. There are
-    /// limits to that, lest a place that never gets them be looked up for ever.
+    /// Returns whether a place of methods without ids is rather not remembered: methods have ids once the VM has given
+    /// the stack. There are limits to that, lest a place that never gets them be looked up for ever.
     pub(super) fn waits_for_ids(&self) -> bool {
         let waited = self.waited.get();
         self.waited.set(waited + 1);

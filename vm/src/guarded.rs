@@ -62,7 +62,7 @@ pub unsafe fn load<T: Plain>(address: usize) -> Option<T> {
 pub(crate) struct Copier {
     out: PipeReader,
     into: PipeWriter,
-    /// Whether bytes may be left in the pipe, which the next copy would take for its own.
+    /// True if bytes may be left in the pipe, which the next copy would take for its own.
     spoilt: bool,
 }
 
@@ -104,7 +104,7 @@ fn same_page(first: usize, last: usize) -> bool {
     first / MIN_PAGE == last / MIN_PAGE
 }
 
-/// Whether the word around an address can be read, and so its page. May change `errno`.
+/// Returns whether the word around an address can be read, and so its page. May change `errno`.
 pub(crate) fn is_readable(address: usize) -> bool {
     /// No operation on signal masks has this number.
     const NO_OPERATION: i32 = -1;

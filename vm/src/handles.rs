@@ -42,7 +42,7 @@ impl FastCompare {
         }
     }
 
-    /// Whether a weak reference is of the same object as a local one.
+    /// Returns whether a weak reference is of the same object as a local one.
     #[inline]
     pub fn is_weak_of<T>(self, jni: &Jni, object: Ref<'_, T>, weak: &WeakRef) -> bool {
         let (one, other) = (object.as_raw(), weak.as_raw());

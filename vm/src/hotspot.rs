@@ -72,7 +72,8 @@ impl JavaThreads {
         threads.describes_current(vm_thread).then_some(threads)
     }
 
-    /// Whether the current thread's own data, read at these offsets, is what the kernel says.
+    /// Returns whether the current thread's own data, read at these offsets, is what the kernel
+    /// says.
     fn describes_current(&self, vm_thread: usize) -> bool {
         // SAFETY: the call has no arguments and cannot fail.
         let tid = unsafe { libc::gettid() };

@@ -40,7 +40,7 @@ impl VmHandle {
         (!vm.is_null()).then_some(Self(vm))
     }
 
-    /// Whether `env` is the environment of the current thread. A signal handler may ask: HotSpot looks at
+    /// Returns whether `env` is the environment of the current thread. A signal handler may ask: HotSpot looks at
     /// a thread-local variable of its own, which it clears before it frees the thread's data.
     #[inline]
     pub fn is_current(self, env: *mut JNIEnv) -> bool {

@@ -92,7 +92,7 @@ impl Jni {
         unsafe { jni!(self, v1_2.DeleteWeakGlobalRef, weak.as_raw()) };
     }
 
-    /// Whether the referent of a weak reference was collected.
+    /// Returns whether the referent of a weak reference was collected.
     #[inline]
     pub fn is_cleared(&self, weak: &WeakRef) -> bool {
         // SAFETY: the reference exists; null is allowed.

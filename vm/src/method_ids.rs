@@ -42,8 +42,9 @@ enum Standing {
     Freed,
 }
 
-/// Whether the VM has freed obsolete methods whose ids were seen. Before, it is asked about those of other threads right after
-/// they were looked at; in programs where classes are redefined again and again, it would free some in between.
+/// True if the VM has freed obsolete methods whose ids were seen. Before, it is asked about those of other threads
+/// right after they were looked at; in programs where classes are redefined again and again, it would free some in
+/// between.
 static FREED: AtomicBool = AtomicBool::new(false);
 
 /// How many current methods are remembered.
@@ -97,9 +98,9 @@ fn ids(vm: Vm<'_>) -> Option<&'static MethodIds> {
     IDS.get()?.as_ref()
 }
 
-/// Whether a current method, whose address this is, has the id. If so, the word at the id has that address until the VM
-/// redefines the method or is about to free it (`Method::clear_jmethod_ids`), and can be read for ever. `None` where ids are no
-/// addresses, or as long as the layout is not learnt.
+/// Returns whether a current method, whose address this is, has the id. If so, the word at the id has that address
+/// until the VM redefines the method or is about to free it (`Method::clear_jmethod_ids`), and can be read for ever.
+/// `None` where ids are no addresses, or as long as the layout is not learnt.
 pub(super) fn is_id_of(id: usize, method: usize) -> Option<bool> {
     let ids = IDS.get()?.as_ref()?;
     Some(ids.is_id_of(&mut Reader::Own, id, method))
@@ -119,7 +120,7 @@ impl MethodIds {
         (!methods.is_empty() && methods.iter().all(is_current)).then_some(ids)
     }
 
-    /// Whether a current method has the id.
+    /// Returns whether a current method has the id.
     fn is_id_of(&self, reader: &mut Reader, id: usize, method: usize) -> bool {
         let is_current = self.standing(reader, id) == Standing::Current;
         is_current && reader.read(id, 0) == Some(method)
@@ -163,7 +164,8 @@ impl MethodIds {
 }
 
 impl Vm<'_> {
-    /// Whether the VM may be asked about a method, by a thread that need not have it on its stack.
+    /// Returns whether the VM may be asked about a method, by a thread that need not have it on its
+    /// stack.
     pub fn knows_method(self, method: JMethodId) -> bool {
         let Some(ids) = ids(self) else {
             return true;

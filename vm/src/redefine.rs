@@ -32,7 +32,7 @@ impl Jvmti {
         Ok((memory, len))
     }
 
-    /// Whether a class may be retransformed.
+    /// Returns whether a class may be retransformed.
     pub fn is_modifiable(&self, class: Ref<'_, Class>) -> bool {
         let mut answer = false;
         call!(self, IsModifiableClass, class.as_raw(), &mut answer).is_ok() && answer

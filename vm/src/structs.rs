@@ -145,7 +145,7 @@ impl VmStructs {
         }
     }
 
-    /// Whether the VM lists its flags.
+    /// Returns whether the VM lists its flags.
     pub fn lists_flags(self) -> bool {
         self.type_size(Type::Flag).is_some()
     }
@@ -171,7 +171,7 @@ impl VmStructs {
         Some(unsafe { *(address as *const u8) } != 0)
     }
 
-    /// Whether the VM has a flag, and not with its default value.
+    /// Returns whether the VM has a flag, and not with its default value.
     pub fn is_set(self, flag: TextFlag) -> bool {
         self.flag(flag.name())
             .is_some_and(|(_, origin)| origin != 0)
@@ -210,14 +210,14 @@ impl VmStructs {
         Some(places.filter_map(|place| unsafe { read_name(place) }))
     }
 
-    /// Whether the collector moves objects while the program runs: ZGC and Shenandoah.
+    /// Returns whether the collector moves objects while the program runs: ZGC and Shenandoah.
     pub fn moves_objects_concurrently(self) -> bool {
         [BoolFlag::UseZgc, BoolFlag::UseShenandoah]
             .iter()
             .any(|&flag| self.bool_flag(flag) == Some(true))
     }
 
-    /// Whether the VM ends, in one way or another, at the first `OutOfMemoryError`.
+    /// Returns whether the VM ends, in one way or another, at the first `OutOfMemoryError`.
     pub fn ends_at_out_of_memory(self) -> bool {
         [BoolFlag::ExitOnOutOfMemory, BoolFlag::CrashOnOutOfMemory]
             .iter()
@@ -236,15 +236,15 @@ impl VmStructs {
         (choice? == c"-Xshare:on").then_some("-Xshare:on")
     }
 
-    /// Whether the program's code takes memory for objects from the heap itself, without the VM, where threads have no
-    /// allocation buffers: with collectors other than G1, ZGC and Shenandoah, before JDK 17.
+    /// Returns whether the program's code takes memory for objects from the heap itself, without the VM, where threads
+    /// have no allocation buffers: with collectors other than G1, ZGC and Shenandoah, before JDK 17.
     pub fn allocates_without_buffers(self) -> bool {
         self.bool_flag(BoolFlag::UseTlab) == Some(false)
             && self.bool_flag(BoolFlag::UseG1) == Some(false)
             && !self.moves_objects_concurrently()
     }
 
-    /// Whether the VM records or makes an AOT cache in this run (JEP 483, JEP 514).
+    /// Returns whether the VM records or makes an AOT cache in this run (JEP 483, JEP 514).
     pub fn makes_aot_cache(self) -> bool {
         self.is_set(TextFlag::AotCacheOutput)
             || self

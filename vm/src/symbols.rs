@@ -70,7 +70,7 @@ impl VmLibrary {
         self.base
     }
 
-    /// Whether an address lies in it.
+    /// Returns whether an address lies in it.
     pub fn has(self, address: usize) -> bool {
         let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
         // SAFETY: `info` is writable; dladdr accepts any address, and has filled it in if it returns another value than 0.

@@ -24,17 +24,17 @@ impl ThreadState {
         Self(bits as u32)
     }
 
-    /// Whether all of these bits are set: `JVMTI_THREAD_STATE_...`.
+    /// Returns whether all of these bits are set: `JVMTI_THREAD_STATE_...`.
     pub fn has(self, bits: u32) -> bool {
         self.0 & bits == bits
     }
 
-    /// Whether the thread is runnable, which includes blocking native calls.
+    /// Returns whether the thread is runnable, which includes blocking native calls.
     pub fn is_runnable(self) -> bool {
         self.0 & raw::JVMTI_THREAD_STATE_RUNNABLE != 0
     }
 
-    /// Whether the thread is suspended.
+    /// Returns whether the thread is suspended.
     pub fn is_suspended(self) -> bool {
         self.0 & raw::JVMTI_THREAD_STATE_SUSPENDED != 0
     }

@@ -45,7 +45,7 @@ impl From<Thrown<'_>> for JvmtiError {
 }
 
 impl Jni {
-    /// Whether a Java exception is pending. Most JNI calls are forbidden then.
+    /// Returns whether a Java exception is pending. Most JNI calls are forbidden then.
     pub fn exception_pending(&self) -> bool {
         // SAFETY: the call takes nothing.
         unsafe { jni!(self, v1_2.ExceptionCheck) }

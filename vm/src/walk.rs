@@ -212,7 +212,7 @@ impl<'a> LiveMemory<'a> {
         }
     }
 
-    /// Whether the VM has committed the page of an address.
+    /// Returns whether the VM has committed the page of an address.
     fn is_committed(&self, address: usize) -> bool {
         let anchor = self.anchor..self.anchor.saturating_add(ANCHOR);
         self.stack.contains(&address)

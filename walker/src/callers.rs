@@ -152,7 +152,7 @@ impl Rules {
         self.rules.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
@@ -211,7 +211,7 @@ impl CodeMap {
         Some(address.map_or(Rule::UNKNOWN, |address| mapping.rules.at(address)))
     }
 
-    /// Whether code is mapped at an address. Safe in a signal handler.
+    /// Returns whether code is mapped at an address. Safe in a signal handler.
     pub(crate) fn has(&self, pc: usize) -> bool {
         self.mapping(pc).is_some()
     }

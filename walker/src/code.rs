@@ -196,7 +196,7 @@ fn integer<M: Memory>(memory: &M, field: Integer, blob: usize) -> Option<i32> {
     }
 }
 
-/// Whether an address lies in code of the VM: of a heap, or of the interpreter.
+/// Returns whether an address lies in code of the VM: of a heap, or of the interpreter.
 pub(crate) fn is_code(heaps: &Heaps, layout: &Layout, address: usize) -> bool {
     heaps.of(address).is_some() || layout.interpreted.code.contains(&address)
 }

@@ -123,7 +123,7 @@ fn entering<M: Memory>(memory: &M, entry: usize, pc: usize) -> Option<Built> {
     Some(built)
 }
 
-/// Whether the instruction before an address is a call.
+/// Returns whether the instruction before an address is a call.
 pub(crate) fn is_after_call<M: Memory>(memory: &M, pc: usize) -> bool {
     let byte = |back: usize| pc.checked_sub(back).and_then(|at| memory.byte(at, 0));
     // The second byte of an indirect call has the operation 2 in its middle bits.

@@ -50,7 +50,7 @@ pub(crate) fn is_of_its_class<M: Memory>(memory: &M, layout: &MethodLayout, meth
     in_class() == Some(method)
 }
 
-/// Whether a method is native; `None` when it cannot be read.
+/// Returns whether a method is native; `None` when it cannot be read.
 pub(crate) fn is_native<M: Memory>(
     memory: &M,
     layout: &MethodLayout,

@@ -128,7 +128,7 @@ impl<M: Memory> Walk<'_, M> {
         }
     }
 
-    /// Whether a caller can be one. A rule says where the return address is, a frame pointer may be anything.
+    /// Returns whether a caller can be one. A rule says where the return address is, a frame pointer may be anything.
     fn is_call(&self, return_pc: usize, caller: Frame) -> bool {
         let is_code = |code: &CodeMap| caller.is_certain && code.has(caller.pc);
         self.code.is_some_and(is_code) || is_after_call(self.memory, return_pc)

@@ -67,7 +67,7 @@ pub(crate) fn frames<M: Memory>(
     None
 }
 
-/// Whether the return address `pc` has a record of its own.
+/// Returns whether the return address `pc` has a record of its own.
 pub(crate) fn has_record<M: Memory>(
     memory: &M,
     layout: &NmethodLayout,

@@ -112,7 +112,7 @@ impl Walker {
         let _ = self.frozen.set(layout);
     }
 
-    /// Whether the walk goes on to frames of virtual threads in the heap.
+    /// Returns whether the walk goes on to frames of virtual threads in the heap.
     pub fn knows_frozen(&self) -> bool {
         self.frozen.get().is_some()
     }

@@ -37,7 +37,7 @@ impl Users {
         Self::OrRoot(rustix::process::geteuid().as_raw())
     }
 
-    /// Whether the user with this id is meant.
+    /// Returns whether the user with this id is meant.
     #[must_use]
     pub fn include(self, uid: u32) -> bool {
         match self {
@@ -68,7 +68,7 @@ pub enum ConnectError {
 }
 
 impl ConnectError {
-    /// Whether the socket does not exist, or no process listens at it any more.
+    /// Returns whether the socket does not exist, or no process listens at it any more.
     #[must_use]
     pub fn is_absent(&self) -> bool {
         use io::ErrorKind::{ConnectionRefused, NotFound};
@@ -150,7 +150,7 @@ impl Node {
         &self.found
     }
 
-    /// Whether somebody listens at it now.
+    /// Returns whether somebody listens at it now.
     #[must_use]
     pub fn has_listener(&self) -> bool {
         matches!(

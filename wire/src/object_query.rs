@@ -34,7 +34,7 @@ pub struct ObjectQuery {
     pub which: Which,
     /// The most objects of the answer.
     pub limit: u32,
-    /// Whether to find the classes of referrers, which stops the program for a walk over all references.
+    /// True to find the classes of referrers, which stops the program for a walk over all references.
     pub referrers: bool,
     /// A field and the text of its value, which the objects must have.
     pub condition: Option<(String, String)>,

@@ -81,7 +81,7 @@ enum Unfit {
 }
 
 impl Unfit {
-    /// Whether somebody has taken the name, or may have.
+    /// Returns whether somebody has taken the name, or may have.
     fn is_suspicious(&self) -> bool {
         matches!(
             self,
@@ -155,7 +155,7 @@ impl ControlSocket {
         &self.path
     }
 
-    /// Whether clients find it: a cleaner of temporary folders may have removed its name, or the folder.
+    /// Returns whether clients find it: a cleaner of temporary folders may have removed its name, or the folder.
     #[must_use]
     pub fn is_reachable(&self) -> bool {
         let there = socket_in(&self.folder, &name(std::process::id()));
@@ -367,14 +367,14 @@ fn open_folder(path: &Path, flags: i32) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
-/// Whether a folder belongs to this user or to root, and no other user can open it.
+/// Returns whether a folder belongs to this user or to root, and no other user can open it.
 fn is_private(folder: &File, owner: u32) -> bool {
     folder
         .metadata()
         .is_ok_and(|found| Users::OrRoot(owner).include(found.uid()) && found.mode() & 0o077 == 0)
 }
 
-/// Whether a descriptor that leads there is that of such a folder.
+/// Returns whether a descriptor that leads there is that of such a folder.
 fn is_folder(link: &Path) -> bool {
     let name = link.file_name().and_then(|name| name.to_str());
     name.is_some_and(|name| name.starts_with(PREFIX))

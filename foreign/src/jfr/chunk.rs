@@ -82,7 +82,7 @@ impl Head {
         })
     }
 
-    /// Whether the numbers can be those of a chunk.
+    /// Returns whether the numbers can be those of a chunk.
     fn is_plausible(&self) -> bool {
         let (shortest, longest) = (Self::LENGTH as u64, i64::MAX as u64);
         let is_within = |place: u64| place == 0 || (shortest..=longest).contains(&place);
@@ -100,7 +100,7 @@ impl Head {
     }
 }
 
-/// Whether a chunk begins at a place of a file, rather than the copy of a head or bytes that happen to look
+/// Returns whether a chunk begins at a place of a file, rather than the copy of a head or bytes that happen to look
 /// like the start of one.
 pub(super) fn begins(file: &[u8], at: usize) -> bool {
     let (before, rest) = file.split_at(at);

@@ -54,7 +54,7 @@ impl Kind {
         }
     }
 
-    /// Whether events that are read like this are of this kind.
+    /// Returns whether events that are read like this are of this kind.
     fn is_laid_out_as(self, plan: &Plan) -> bool {
         let costs = self.costs();
         plan.has(Role::Stack) && (costs.is_empty() || costs.iter().any(|&role| plan.has(role)))

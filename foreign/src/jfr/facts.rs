@@ -197,7 +197,7 @@ pub struct Skipped {
     pub damaged: u64,
 }
 
-/// Whether a file that begins like this is a recording.
+/// Returns whether a file that begins like this is a recording.
 pub fn is_recording(head: &[u8]) -> bool {
     head.starts_with(super::MAGIC)
 }

@@ -165,7 +165,7 @@ impl Plan {
         pools.next_back().unwrap_or_default()
     }
 
-    /// Whether values have a field with a role.
+    /// Returns whether values have a field with a role.
     pub(super) fn has(&self, of_role: Role) -> bool {
         self.steps.iter().any(|step| match step {
             Step::One { role, .. } => *role == Some(of_role),

@@ -31,7 +31,7 @@ pub(super) struct Known {
     /// The objects of global JNI references.
     pub(super) jni_globals: HashSet<u64>,
     shapes: HashMap<u64, Shape>,
-    /// Whether segments of a heap dump still lack their end.
+    /// True if segments of a heap dump still lack their end.
     is_open: bool,
 }
 
@@ -134,7 +134,7 @@ impl Known {
         }
     }
 
-    /// Whether a heap dump has the object.
+    /// Returns whether a heap dump has the object.
     pub(super) fn has_object(&self, object: ObjectId) -> bool {
         self.objects.binary_search(&object.get()).is_ok()
     }

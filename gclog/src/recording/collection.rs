@@ -122,7 +122,7 @@ impl<'a> Collection<'a> {
         (phase.duration, named)
     }
 
-    /// Whether a collection of Shenandoah took place while the program stood, after a cycle that was given up.
+    /// Returns whether a collection of Shenandoah took place while the program stood, after a cycle that was given up.
     pub(super) fn is_one_pause(&self) -> bool {
         let mut names = self.phases.iter().map(|phase| &*phase.name);
         let is_alone =

@@ -7,7 +7,7 @@ use crate::statistics::{Statistics, Stop};
 const STOPPED: &[u8] = b"Total time for which application threads were stopped: ";
 const STOPPING: &[u8] = b"Stopping threads took: ";
 
-/// Whether a message is on stops.
+/// Returns whether a message is on stops.
 pub(super) fn is_of_safepoints(text: &[u8]) -> bool {
     text.starts_with(b"Safepoint \"") || text.starts_with(STOPPED)
 }

@@ -222,7 +222,7 @@ fn host(state: &AppState, headers: &HeaderMap) -> Result<Authority, Problem> {
     })
 }
 
-/// Whether a browser says that a page of another site asks.
+/// Returns whether a browser says that a page of another site asks.
 fn is_foreign(host: &Authority, headers: &HeaderMap) -> bool {
     if let Some(origin) = headers.get(header::ORIGIN) {
         let origin = origin.to_str().unwrap_or_default();
@@ -239,7 +239,8 @@ fn is_foreign(host: &Authority, headers: &HeaderMap) -> bool {
     fetches && !navigates
 }
 
-/// Whether a browser says that a page of this server asks; [`is_foreign`] has compared the origin.
+/// Returns whether a browser says that a page of this server asks; [`is_foreign`] has compared the
+/// origin.
 fn is_own_page(headers: &HeaderMap) -> bool {
     let site = headers.get("sec-fetch-site");
     headers.contains_key(header::ORIGIN) || site.is_some_and(|it| it == "same-origin")

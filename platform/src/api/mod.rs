@@ -94,7 +94,7 @@ pub fn router(state: AppState) -> Router {
     .with_state(state)
 }
 
-/// Whether an answer is worth compressing: tables, pages and scripts are, dumps are large and events
+/// Returns whether an answer is worth compressing: tables, pages and scripts are, dumps are large and events
 /// must not wait for each other.
 fn is_text(_: StatusCode, _: Version, headers: &HeaderMap, _: &Extensions) -> bool {
     let kind = headers.get(header::CONTENT_TYPE);

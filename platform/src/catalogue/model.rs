@@ -117,7 +117,7 @@ pub struct DumpPatch {
     pub note: Option<String>,
     /// New labels, all of them.
     pub labels: Option<BTreeMap<String, String>>,
-    /// Whether retention leaves it.
+    /// True if retention leaves it.
     pub pinned: Option<bool>,
     /// New rules, all of them, such as `suspects=0`.
     pub fail_above: Option<Vec<String>>,

@@ -143,6 +143,6 @@ pub trait Queue {
     fn recover(&self, error: &JobError) -> Result<usize>;
     /// News of what any machine changes; none if no other machine can.
     fn news(&self) -> Option<broadcast::Receiver<News>>;
-    /// Whether other machines use this catalogue too.
+    /// Returns whether other machines use this catalogue too.
     fn is_shared(&self) -> bool;
 }

@@ -147,7 +147,8 @@ fn failure(said: &str) -> Problem {
     )
 }
 
-/// Whether a file is binary: profiles and dumps in text have no values of fields and arrays.
+/// Returns whether a file is binary: profiles and dumps in text have no values of fields and
+/// arrays.
 fn has_values(file: &File) -> Result<bool, Problem> {
     let unreadable = |error: &dyn std::fmt::Display| {
         Problem::new(

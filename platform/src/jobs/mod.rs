@@ -87,7 +87,7 @@ impl Jobs {
         self.wake();
     }
 
-    /// Whether the server stops, and news of it.
+    /// Returns whether the server stops, and news of it.
     pub fn stopping(&self) -> watch::Receiver<bool> {
         self.stop.subscribe()
     }

@@ -50,7 +50,7 @@ pub(super) async fn keep(state: AppState, id: JobId, attempt: u32, lost: Arc<Not
     }
 }
 
-/// Whether the job is still in this attempt, so that its result counts. Waits for a database that is
+/// Returns whether the job is still in this attempt, so that its result counts. Waits for a database that is
 /// away, unless the process stops.
 pub(super) async fn holds(state: &AppState, id: JobId, attempt: u32) -> bool {
     if !state.catalogue().is_shared() {

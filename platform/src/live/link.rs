@@ -68,7 +68,7 @@ pub trait Link: Send {
     /// If the answer does not come.
     fn look(&mut self, look: Look, limit: Duration) -> Result<String, Lost>;
 
-    /// Whether the agent has closed its stream.
+    /// Returns whether the agent has closed its stream.
     fn has_ended(&self) -> bool;
 
     /// The tables that the agent wrote by itself at its end, for which this waits.

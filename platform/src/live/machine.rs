@@ -40,9 +40,9 @@ pub struct JvmFacts {
     /// Why it cannot write to a file or socket in the server's folder, as a sentence: it sees another
     /// file system, or runs as another user.
     pub apart: Option<String>,
-    /// Whether our agent is loaded.
+    /// True if our agent is loaded.
     pub has_agent: bool,
-    /// Whether it has a file system or process ids of its own.
+    /// True if it has a file system or process ids of its own.
     pub in_container: bool,
 }
 

@@ -30,9 +30,9 @@ pub struct Sender {
     pub host: String,
     /// For how many seconds it has been connected.
     pub seconds: u64,
-    /// Whether it is the agent of this project, which answers requests.
+    /// True if it is the agent of this project, which answers requests.
     pub is_ours: bool,
-    /// Whether its profile is binary.
+    /// True if its profile is binary.
     pub is_binary: bool,
     /// Its modes, as options: `cpu=samples,heap=sites`. Empty when it has not reported them.
     pub options: String,
@@ -66,7 +66,7 @@ pub trait Network: fmt::Debug + Send + Sync {
     fn senders(&self) -> Vec<Sender>;
     /// The streams that have ended since the last call.
     fn finished(&self) -> Vec<Finished>;
-    /// Whether an agent is connected.
+    /// Returns whether an agent is connected.
     fn is_connected(&self, number: u32) -> bool;
     /// Asks an agent, and waits for its answer; the stream then has what was asked for.
     ///

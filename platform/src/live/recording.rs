@@ -316,7 +316,7 @@ impl Recording {
         true
     }
 
-    /// Whether it continues.
+    /// Returns whether it continues.
     pub fn is_live(&self) -> bool {
         self.data.lock().ended.is_none()
     }

@@ -249,7 +249,7 @@ impl AgentStream {
         mutf8::decode(&inbox.take(length)).into_owned()
     }
 
-    /// Whether the agent has closed it.
+    /// Returns whether the agent has closed it.
     pub fn has_ended(&self) -> bool {
         let inbox = self.shared.0.lock();
         inbox.has_ended || inbox.is_over

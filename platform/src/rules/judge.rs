@@ -216,7 +216,7 @@ fn loaders(rows: &[Retained], name: &str) -> Measured {
     }
 }
 
-/// Whether a pattern with `*` for any characters matches a whole name.
+/// Returns whether a pattern with `*` for any characters matches a whole name.
 fn matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();

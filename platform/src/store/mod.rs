@@ -182,7 +182,7 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// If the disk or the storage fails.
     fn occupied(&self) -> io::Result<HashMap<DumpId, u64>>;
-    /// Whether servers and workers on other machines use it too.
+    /// Returns whether servers and workers on other machines use it too.
     fn is_shared(&self) -> bool {
         false
     }

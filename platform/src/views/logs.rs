@@ -104,7 +104,8 @@ struct Logs {
 }
 
 impl Log {
-    /// Whether the log has the events that a figure counts. Without them the report has a zero.
+    /// Returns whether the log has the events that a figure counts. Without them the report has a
+    /// zero.
     fn tells(&self, figure: &str) -> bool {
         match figure {
             "pauses" | "pauses a minute" | "pauses in total" | "longest pause" | "pause p50"

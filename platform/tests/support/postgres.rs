@@ -170,7 +170,7 @@ impl Cluster {
     }
 }
 
-/// Whether this process belongs to root.
+/// Returns whether this process belongs to root.
 fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|about| about.uid() == 0)
 }

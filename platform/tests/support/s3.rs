@@ -59,9 +59,9 @@ pub struct Faults {
     kinds: parking_lot::Mutex<Vec<Fault>>,
     /// Requests with pieces that pages of browsers have sent.
     pub from_pages: AtomicU32,
-    /// Whether the next request that puts pieces together gets no answer, and is carried out late.
+    /// True if the next request that puts pieces together gets no answer, and is carried out late.
     pub is_late: AtomicBool,
-    /// Whether such a request is under way.
+    /// True if such a request is under way.
     is_busy: AtomicBool,
 }
 

@@ -54,14 +54,14 @@ impl Release {
         self.0 == 8
     }
 
-    /// Whether new threads start with the default sampling interval, and an array that does not fit
+    /// Returns whether new threads start with the default sampling interval, and an array that does not fit
     /// into its thread's allocation buffer silences the thread until that buffer is full. Seen on 11,
     /// not on 17; between them priming does no harm.
     pub fn needs_priming(self) -> bool {
         self.0 < 17
     }
 
-    /// Whether unused memory of the heap looks like objects of `class`: arrays of `int`, or
+    /// Returns whether unused memory of the heap looks like objects of `class`: arrays of `int`, or
     /// instances of `Object` where there is no room for an array, before JDK 19; instances of classes
     /// that exist for this since (JDK-8284435). `class` is a name as in Java source.
     pub fn may_be_filler(self, class: &str) -> bool {
@@ -69,8 +69,8 @@ impl Release {
             || (self.0 < 19 && matches!(class, "int[]" | "java.lang.Object"))
     }
 
-    /// Whether `can_get_owned_monitor_info` leaves escape analysis on: since JDK 16 (JDK-8230677,
-    /// JDK-8227745).
+    /// Returns whether `can_get_owned_monitor_info` leaves escape analysis on: since JDK 16
+    /// (JDK-8230677, JDK-8227745).
     pub fn owned_monitors_are_cheap(self) -> bool {
         self.0 >= 16
     }
@@ -80,12 +80,13 @@ impl Release {
         u8::from(self.0 >= 20)
     }
 
-    /// Whether a thread has the size of its stack in an object of its own: since JDK 19 (JEP 425).
+    /// Returns whether a thread has the size of its stack in an object of its own: since JDK 19
+    /// (JEP 425).
     pub fn threads_have_holders(self) -> bool {
         self.0 >= 19
     }
 
-    /// Whether the JNI table has `IsVirtualThread`: since JDK 21. The table of an older VM ends before.
+    /// Returns whether the JNI table has `IsVirtualThread`: since JDK 21. The table of an older VM ends before.
     pub fn has_virtual_threads(self) -> bool {
         self.0 >= 21
     }

@@ -19,7 +19,7 @@ pub(super) struct Found {
 struct Frames {
     hash: StackHash,
     count: usize,
-    /// Whether all methods have ids; the hash means nothing else.
+    /// True if all methods have ids; the hash means nothing else.
     have_ids: bool,
 }
 

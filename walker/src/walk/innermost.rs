@@ -108,7 +108,7 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
         })
     }
 
-    /// Whether code returns to this frame, and it returns to code in turn.
+    /// Returns whether code returns to this frame, and it returns to code in turn.
     fn is_plausible(&self, frame: Waiting) -> bool {
         if self.is_interpreter(frame.pc) {
             return self.interpreted_method(frame).is_some();
@@ -133,7 +133,7 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
         caller.is_some_and(|caller| self.is_return(caller.pc))
     }
 
-    /// Whether an address is one that code returns to.
+    /// Returns whether an address is one that code returns to.
     fn is_return(&self, pc: usize) -> bool {
         self.is_interpreter(pc)
             || pc == self.walker.layout.entry.return_pc

@@ -79,7 +79,7 @@ fn what_belongs_to_others_is_not_connected_to() {
     assert!(listener.accept().is_err(), "nobody has connected");
 }
 
-/// Whether files can be given to others, and threads can become them: root may be without these rights.
+/// Returns whether files can be given to others, and threads can become them: root may be without these rights.
 pub(crate) fn may_act_for_others() -> bool {
     let nobody = 65534;
     let given = tempfile::NamedTempFile::new()

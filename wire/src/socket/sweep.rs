@@ -77,7 +77,7 @@ fn is_process(pid: u32) -> bool {
     Path::new("/proc").join(pid.to_string()).exists()
 }
 
-/// Whether no process listens, and none is about to.
+/// Returns whether no process listens, and none is about to.
 fn is_dead(node: &Node, min_age: Duration) -> bool {
     let refused = || node.connect(Users::own(), Instant::now());
     is_old(node.metadata(), min_age) && refused().is_err_and(|error| error.is_absent())

@@ -243,7 +243,7 @@ struct Arguments {
 }
 
 impl Arguments {
-    /// Whether the case is to be measured.
+    /// Returns whether the case is to be measured.
     fn chooses(&self, case: &str) -> bool {
         self.cases.is_empty() || self.cases.iter().any(|part| case.contains(part.as_str()))
     }

@@ -11,7 +11,7 @@ pub struct Machine {
     pub name: &'static str,
     /// Arguments of the JVM.
     pub flags: &'static [&'static str],
-    /// Whether its collector frees anything.
+    /// True if its collector frees anything.
     pub collects: bool,
 }
 

@@ -26,7 +26,7 @@ pub struct Mode {
 pub struct Seen<'a> {
     /// The run.
     pub outcome: &'a Outcome,
-    /// Whether its collector frees anything.
+    /// True if its collector frees anything.
     pub collects: bool,
 }
 

@@ -47,15 +47,15 @@ struct Jvm {
     host: Option<String>,
     /// Seconds since its start.
     uptime: Option<u64>,
-    /// Whether something can be asked of it.
+    /// True if something can be asked of it.
     attachable: bool,
     /// Why nothing can be asked of it.
     reason: Option<String>,
-    /// Whether our agent is loaded.
+    /// True if our agent is loaded.
     agent: bool,
-    /// Whether the server records it.
+    /// True if the server records it.
     live: bool,
-    /// Whether it has a file system or process ids of its own.
+    /// True if it has a file system or process ids of its own.
     container: bool,
     place: Place,
 }

@@ -29,12 +29,12 @@ pub struct DatabaseAddress {
 pub struct NoAddress(String);
 
 impl DatabaseAddress {
-    /// Whether the text had a password in it.
+    /// Returns whether the text had a password in it.
     pub fn has_password(&self) -> bool {
         self.has_password
     }
 
-    /// Whether connections are encrypted.
+    /// Returns whether connections are encrypted.
     pub(super) fn is_encrypted(&self) -> bool {
         self.config.get_ssl_mode() != SslMode::Disable
     }

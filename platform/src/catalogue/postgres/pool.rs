@@ -207,13 +207,13 @@ impl Pool {
     }
 }
 
-/// Whether the connection failed, and not what was asked.
+/// Returns whether the connection failed, and not what was asked.
 fn is_of_connection(error: &Error) -> bool {
     let source = std::error::Error::source(error);
     source.is_some_and(|source| source.is::<std::io::Error>())
 }
 
-/// Whether the other side's certificate was refused, which waiting does not mend.
+/// Returns whether the other side's certificate was refused, which waiting does not mend.
 fn is_of_tls(error: &Error) -> bool {
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
