@@ -60,8 +60,8 @@ impl Counters {
     /// for their clock, and `limit` is the end of the memory for calls in progress.
     ///
     /// # Safety
-    /// `memory` is aligned for a [`Head`], has [`Self::bytes`] of `nodes` that are zero, is
-    /// never freed, and nobody else has it.
+    /// `memory` is aligned for a [`Head`], has [`Self::bytes`] of `nodes` that are zero, is never
+    /// freed, and no other code has it.
     pub unsafe fn create(
         memory: NonNull<u8>,
         nodes: u32,

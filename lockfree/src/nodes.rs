@@ -1,9 +1,9 @@
 //! The nodes that hooks move threads between, as Java code reads them.
 //!
 //! Hooks (`HprofHooks`) read without a lock. So a node never moves, is never freed,
-//! and never changes but for the entries of the nodes that follow it. Whoever sees
-//! such an entry sees the node: it is stored with release, and read by a load whose
-//! address depends on it, which all processors of HotSpot keep in order.
+//! and never changes but for the entries of the nodes that follow it. A thread that sees such an
+//! entry sees the node: it is stored with release, and read by a load whose address depends on it,
+//! which all processors of HotSpot keep in order.
 //!
 //! An entry has the method of a following node as well as its number. So a hook that
 //! calls a method reads the cache line of the caller's node and not that of the node

@@ -10,7 +10,7 @@ pub struct Published<T> {
     value: AtomicPtr<T>,
     /// The number of running handlers.
     inside: AtomicUsize,
-    /// Held by whoever exchanges the value; never by a handler.
+    /// Held by the thread that exchanges the value; never by a handler.
     exchange: Mutex<()>,
     /// The value is shared and owned like this, as an `AtomicPtr` does not say.
     content: PhantomData<T>,

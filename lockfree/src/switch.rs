@@ -7,7 +7,7 @@ use crate::sync::Mutex;
 /// The ring in use, or none.
 pub struct RingSwitch<F> {
     ring: Published<Ring<F>>,
-    /// Held by whoever drains or exchanges; never by a handler.
+    /// Held by the thread that drains or exchanges; never by a handler.
     consumer: Mutex<()>,
 }
 

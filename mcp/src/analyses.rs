@@ -1,5 +1,4 @@
-//! Analyses: a worker process reads a file once; everybody who asks about it waits for that, as long as
-//! they like.
+//! Analyses: a worker process reads a file once; every call that asks about it waits for that, as long as it likes.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -148,7 +147,7 @@ impl Analyses {
             let again = found.again().map_err(Refusal::wrong)?;
             let job = self.job(key.clone(), again).await?;
             match job.wait(&found.name, call, end).await {
-                // Somebody else did, just before this call came.
+                // Another call cancelled it, just before this call came.
                 Err(Refusal::Cancelled) if !call.is_cancelled() => {}
                 answer => return answer,
             }
@@ -224,7 +223,7 @@ fn later(name: &str, state: &State) -> Refusal {
     ))
 }
 
-/// Somebody who waits. If the last one cancels, nobody wants the analysis any more.
+/// A call that waits. If the last one cancels, the analysis is not needed any more.
 struct Waiting<'a> {
     job: &'a Job,
     call: &'a Call,

@@ -101,7 +101,7 @@ impl Teller<'_> {
         // The protocol wants a number that grows; steps have units of their own.
         self.told += 1.0;
         let note = ProgressNotificationParam::new(token.clone(), self.told).with_message(text);
-        // Whoever has gone does not need it.
+        // A client that has disconnected does not need it.
         let _ = self.peer.notify_progress(note).await;
     }
 }

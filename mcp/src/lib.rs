@@ -32,7 +32,7 @@ pub struct Config {
     pub cache: Option<PathBuf>,
     /// The memory that one such process may take, in bytes.
     pub memory: u64,
-    /// Replaces characters that nobody sees, or that change the order of a text, in JSON.
+    /// Replaces characters that are invisible, or that change the order of a text, in JSON.
     pub clean: fn(&str) -> String,
     /// The version that the server tells.
     pub version: &'static str,

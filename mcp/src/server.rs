@@ -67,7 +67,7 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
     let protocol = |error: &dyn std::fmt::Display| ServeError::Protocol(error.to_string());
     let running = match server.serve(transport).await {
         Ok(running) => running,
-        // Whoever started it had nothing to ask.
+        // The client that started it closed the connection without a request.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => return Err(protocol(&error)),
     };

@@ -1,4 +1,4 @@
-//! What one assistant has open: files, analyses, views.
+//! The files, analyses and views that one assistant has open.
 
 use std::io;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use crate::roots::Roots;
 /// How long a question waits for its file to be read, in seconds; assistants give up after a minute.
 pub const PATIENCE: u64 = 45;
 
-/// What one assistant has open.
+/// The files, analyses and views of one assistant.
 #[derive(Debug)]
 pub struct Session {
     /// The files that may be read.
@@ -99,7 +99,7 @@ impl Session {
     /// Asks a view of a heap dump.
     ///
     /// # Errors
-    /// Those of the view, and of [`Self::heap_dump`].
+    /// Returns the errors of the view, and of [`Self::heap_dump`].
     pub async fn heap<T: Send + 'static>(
         &self,
         call: &Call,
@@ -114,7 +114,8 @@ impl Session {
     /// Asks a view of a profile.
     ///
     /// # Errors
-    /// Those of the view, and of [`Self::analysis`], or if the file has no stacks with costs.
+    /// Returns the errors of the view, and of [`Self::analysis`], or if the file has no stacks with
+    /// costs.
     pub async fn profile<T: Send + 'static>(
         &self,
         call: &Call,
@@ -135,7 +136,7 @@ impl Session {
 /// Runs work that blocks on a thread of its own.
 ///
 /// # Errors
-/// Those of the work, or that it has broken.
+/// Returns the errors of the work, or that it has panicked.
 pub async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {

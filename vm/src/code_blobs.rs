@@ -219,7 +219,8 @@ impl CodeBlobs {
             match unsafe { ((map + segment) as *const u8).read_volatile() } {
                 0 => break,
                 FREE_SEGMENT => return None,
-                // So many segments before this one is the first of the block, or another one nearer to it.
+                // The value is a number of segments: that far back is the first of the block, or another one nearer to
+                // it.
                 back => segment = segment.checked_sub(usize::from(back))?,
             }
         }

@@ -62,7 +62,7 @@ unsafe impl Sync for Jvmti {}
 
 impl Drop for Jvmti {
     fn drop(&mut self) {
-        // Nobody else has a reference, so only callbacks without one can be inside, and those do nothing.
+        // No other reference exists, so only callbacks without one can be inside, and those do nothing.
         let _ = self.close(Duration::ZERO);
     }
 }
@@ -121,7 +121,7 @@ impl Jvmti {
     }
 
     /// # Safety
-    /// `env` is an environment that nobody else disposes of.
+    /// `env` is an environment that no other code disposes of.
     pub(crate) unsafe fn from_raw(env: *mut raw::jvmtiEnv) -> Self {
         Self {
             env,
@@ -151,14 +151,14 @@ impl Jvmti {
     /// callback of it.
     ///
     /// # Errors
-    /// When somebody is still inside after `limit`. Then the environment stays, without effect.
+    /// If a thread is still inside after `limit`. Then the environment stays, without effect.
     pub fn close(&self, limit: Duration) -> std::result::Result<(), StillInside> {
         self.gate.close(limit)?;
         if self.disposed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
-        // SAFETY: `from_vm` got the environment from the VM, it is disposed of once, and the closed gate has
-        // nobody inside.
+        // SAFETY: `from_vm` got the environment from the VM, it is disposed of once, and no thread is inside the closed
+        // gate.
         unsafe {
             if let Some(dispose) = (**self.env).DisposeEnvironment {
                 // It can only fail for a disposed environment.

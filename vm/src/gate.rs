@@ -1,8 +1,8 @@
 //! How many threads are inside an environment, and its end, which waits for them.
 //!
-//! Every callback of an environment and every call through its table enters its gate. Whoever closes
-//! the gate first keeps newcomers out, then waits until those inside have left. So nothing uses the
-//! environment when it is disposed of, and no end has to sleep and hope.
+//! Every callback of an environment and every call through its table enters its gate. The thread that closes the gate
+//! first keeps newcomers out, then waits until the threads inside have left. So nothing uses the environment when it is
+//! disposed of, and no end has to sleep and hope.
 //!
 //! A thread counts in one of several cells, chosen by the address of its stack, so that threads in hot
 //! callbacks do not share a cache line. Entering and leaving cost an atomic addition each.
@@ -33,7 +33,7 @@ pub struct Inside<'a> {
     cell: &'a AtomicUsize,
 }
 
-/// Somebody was still inside when the time was over.
+/// A thread was still inside when the time was over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a callback or call is still under way")]
 pub struct StillInside;
@@ -43,8 +43,8 @@ impl Gate {
     #[inline]
     pub fn enter(&self) -> Option<Inside<'_>> {
         let cell = &*self.cells[cell_of_current_thread()];
-        // Count first, then look: whoever closes stores first, then counts. All four are SeqCst, so one of
-        // the two sees the other.
+        // Count first, then look: the closing thread stores first, then counts. All four are SeqCst, so one of the two
+        // sees the other.
         cell.fetch_add(1, Ordering::SeqCst);
         let inside = Inside { cell };
         (!self.closed.load(Ordering::SeqCst)).then_some(inside)
@@ -53,7 +53,7 @@ impl Gate {
     /// Lets no caller in, and waits until none is inside. May be tried again.
     ///
     /// # Errors
-    /// After `limit`, when somebody is. A thread that is inside itself waits in vain.
+    /// If a thread is still inside after `limit`. A thread that is inside itself waits in vain.
     pub fn close(&self, limit: Duration) -> Result<(), StillInside> {
         self.closed.store(true, Ordering::SeqCst);
         let began = Instant::now();

@@ -1,8 +1,8 @@
 //! Loads of memory that may be unmapped.
 //!
 //! async-profiler's SafeAccess loads at a known instruction, whose SIGSEGV its handler skips. Here
-//! the kernel is asked first, as in abseil's `AddressIsReadable`: `rt_sigprocmask` copies the signal
-//! set it is given before it finds that it is told to do nothing with it. The reasons:
+//! the kernel is asked first, as in abseil's `AddressIsReadable`: `rt_sigprocmask` copies the signal set that it is
+//! given before it checks `how`, which is invalid here, so it changes no mask. The reasons:
 //! - HotSpot handles SIGSEGV itself, for implicit null checks and safepoints. A handler before its
 //!   own would see all of these, `-Xcheck:jni` would complain of it, and a second agent that does
 //!   the same might not let this one go.
@@ -46,7 +46,7 @@ unsafe impl Plain for [u8; 16] {}
 /// signal handler, except that it may change `errno`.
 ///
 /// # Safety
-/// Nobody has a mutable reference to the memory.
+/// No code has a mutable reference to the memory.
 pub unsafe fn load<T: Plain>(address: usize) -> Option<T> {
     let last = address.checked_add(size_of::<T>().checked_sub(1)?)?;
     let readable = is_readable(address) && (same_page(address, last) || is_readable(last));
@@ -131,7 +131,7 @@ mod tests {
 
     /// Two pages, of which the second cannot be read.
     fn pages(unmap: bool) -> (usize, usize) {
-        // SAFETY: a new mapping, whose second page nobody uses.
+        // SAFETY: a new mapping, whose second page no code uses.
         unsafe {
             let page = libc::sysconf(libc::_SC_PAGESIZE) as usize;
             let start = libc::mmap(
@@ -159,7 +159,7 @@ mod tests {
     fn memory_that_cannot_be_read_has_no_value() {
         for unmap in [false, true] {
             let (first, second) = pages(unmap);
-            // SAFETY: nobody has references to these pages.
+            // SAFETY: no code has references to these pages.
             unsafe {
                 assert_eq!(load::<i32>(first), Some(0x0707_0707));
                 assert_eq!(load::<i32>(second - 4), Some(0x0707_0707));

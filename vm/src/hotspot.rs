@@ -77,8 +77,8 @@ impl JavaThreads {
     fn describes_current(&self, vm_thread: usize) -> bool {
         // SAFETY: the call has no arguments and cannot fail.
         let tid = unsafe { libc::gettid() };
-        // SAFETY: the VM keeps the data of a thread that runs; where the offsets are wrong, loads are
-        // of memory that nobody has a reference to, or of none.
+        // SAFETY: the VM keeps the data of a thread that runs; where the offsets are wrong, loads are of memory that no
+        // Rust code has a reference to, or of none.
         let found = unsafe {
             guarded::load::<usize>(vm_thread + self.os_thread_offset)
                 .and_then(|os_thread| os_thread.checked_add(self.thread_id_offset))

@@ -18,8 +18,8 @@ pub struct Jni {
 
 /// Calls a function of the JNI table.
 ///
-/// The environment is the current thread's, by the contract of [`Jni::new`], so its table is valid. Whoever
-/// calls owes the arguments that the JNI specification asks for in this function.
+/// The environment is the current thread's, by the contract of [`Jni::new`], so its table is valid. The caller owes the
+/// arguments that the JNI specification requires for this function.
 macro_rules! jni {
     ($jni:expr, $version:ident . $name:ident $(, $arg:expr)* $(,)?) => {{
         let env = $jni.as_raw();
@@ -77,7 +77,7 @@ impl Jni {
     /// `INTERNAL` when the VM has no memory left; the Java exception is cleared.
     #[inline]
     pub fn new_weak<T>(&self, object: Ref<'_, T>) -> Result<WeakRef> {
-        // SAFETY: the reference is live, and nobody else has the new one.
+        // SAFETY: the reference is live, and no other code has the new one.
         let weak = unsafe { WeakRef::from_raw(jni!(self, v1_2.NewWeakGlobalRef, object.as_raw())) };
         weak.ok_or_else(|| {
             self.clear_exception();
@@ -114,7 +114,7 @@ impl Jni {
         is_class.then(|| object.into_class())
     }
 
-    /// A reference to a class that somebody has as an object; `None` when it is no class.
+    /// A reference to a class that the caller has as an object; `None` when it is no class.
     pub fn as_class(&self, object: Ref<'_>) -> Option<LocalRef<'_, Class>> {
         let class_class = self.find_class(c"java/lang/Class").ok()?;
         if !self.is_instance(object, class_class.get()) {

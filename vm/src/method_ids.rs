@@ -14,7 +14,7 @@
 //!
 //! Obsolete methods have numbers beyond those of the class's methods (`check_methods_and_mark_as_obsolete`). The id of a
 //! current method is that of its successors later, and empty when the class is unloaded, unless a redefinition leaves the method
-//! out, as JDK 11 allows for private ones: so whoever asks the VM looks right before.
+//! out, as JDK 11 allows for private ones: so a caller checks right before it asks the VM.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -42,7 +42,7 @@ enum Standing {
     Freed,
 }
 
-/// True if the VM has freed obsolete methods whose ids were seen. Before, it is asked about those of other threads
+/// True once the VM has freed obsolete methods whose ids were seen. Before, it is asked about those of other threads
 /// right after they were looked at; in programs where classes are redefined again and again, it would free some in
 /// between.
 static FREED: AtomicBool = AtomicBool::new(false);
@@ -67,9 +67,9 @@ fn is_address(word: usize) -> bool {
 
 /// Reads the VM's memory.
 enum Reader {
-    /// Of what the current thread keeps alive, mostly.
+    /// Reads memory that the current thread keeps alive, mostly.
     Own,
-    /// Of what the VM may free meanwhile.
+    /// Reads memory that the VM may free meanwhile.
     Copying(Copier),
 }
 
@@ -77,7 +77,7 @@ impl Reader {
     fn read<T: Plain>(&mut self, base: usize, offset: usize) -> Option<T> {
         let address = base.checked_add(offset)?;
         match self {
-            // SAFETY: nobody has references to the VM's memory.
+            // SAFETY: no Rust code has references to the VM's memory.
             Self::Own => unsafe { guarded::load(address) },
             Self::Copying(copier) => copier.copy(address),
         }
@@ -88,8 +88,8 @@ impl Reader {
 /// (JDK 26 and later).
 static IDS: OnceLock<Option<MethodIds>> = OnceLock::new();
 
-/// Learns the layout if nobody has. Nobody waits for another thread here: the VM may run Java code meanwhile, which may wait
-/// for whoever waits.
+/// Learns the layout unless another thread has. No thread waits for another one here: the VM may run Java code
+/// meanwhile, which may wait for the waiting thread.
 fn ids(vm: Vm<'_>) -> Option<&'static MethodIds> {
     if IDS.get().is_none() {
         // Another thread may have learnt it from the same VM.
@@ -187,7 +187,7 @@ impl Vm<'_> {
     }
 
     /// Exchanges obsolete methods in frames that the VM has just given of the current thread for what their classes have
-    /// now, or for none: nobody could look them up later. Safe in callbacks of events: it does nothing until
+    /// now, or for none: no later call could look them up. Safe in callbacks of events: it does nothing until
     /// [`Self::knows_method`] was asked once.
     pub fn without_obsolete(self, frames: &mut [StackFrame]) {
         let Some(ids) = IDS.get().and_then(Option::as_ref) else {

@@ -2,7 +2,7 @@
 //!
 //! | Type | Owner | Ends |
 //! |---|---|---|
-//! | [`Ref`] | nobody: it is borrowed | with the borrow |
+//! | [`Ref`] | none: it is borrowed | with the borrow |
 //! | [`LocalRef`] | the current thread's frame of references | on drop, before its frame |
 //! | [`GlobalRef`] | the value | on drop |
 //! | [`WeakRef`] | the value | [`Jni::delete_weak`] |
@@ -45,7 +45,7 @@ impl<T> Clone for Ref<'_, T> {
 impl<T> Copy for Ref<'_, T> {}
 
 impl<T> Ref<'_, T> {
-    /// Borrows a reference that somebody else owns; `None` for null.
+    /// Borrows a reference that other code owns; `None` for null.
     ///
     /// # Safety
     /// `raw` is null, or a reference to a `T` that the current thread may use during the lifetime of the
@@ -87,8 +87,8 @@ impl<'a, T> LocalRef<'a, T> {
     /// If a frame lies above that of `jni`: the reference would end with that one.
     ///
     /// # Safety
-    /// `raw` is null, or a local reference to a `T` that the VM has just made for the current thread, and that
-    /// nobody else deletes.
+    /// `raw` is null, or a local reference to a `T` that the VM has just made for the current thread, and that no other
+    /// code deletes.
     pub(crate) unsafe fn own(jni: &'a Jni, raw: jobject) -> Option<Self> {
         jni.check_innermost();
         NonNull::new(raw).map(|raw| Self {
@@ -143,7 +143,7 @@ unsafe impl<T> Sync for GlobalRef<T> {}
 
 impl<T> GlobalRef<T> {
     /// # Safety
-    /// `raw` is a global reference to a `T` of the VM `vm`, and nobody else deletes it.
+    /// `raw` is a global reference to a `T` of the VM `vm`, and no other code deletes it.
     pub(crate) unsafe fn own(raw: Raw, vm: *mut JavaVM) -> Self {
         Self {
             raw,

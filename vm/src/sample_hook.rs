@@ -231,7 +231,7 @@ mod code {
         if !protect(libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC) {
             return Err("the system does not let the JVM's code be written to");
         }
-        // SAFETY: writable now, and nobody runs it, by the caller's promise.
+        // SAFETY: writable now, and no thread runs it, by the caller's promise.
         unsafe { (function as *mut [u8; JUMP]).write(jump) };
         let _ = protect(libc::PROT_READ | libc::PROT_EXEC);
         Ok(())
@@ -263,7 +263,7 @@ mod code {
         let executable =
             unsafe { libc::mprotect(page, PAGE, libc::PROT_READ | libc::PROT_EXEC) == 0 };
         if !executable {
-            // SAFETY: as above; nobody knows it.
+            // SAFETY: as above; no other code has the address.
             unsafe { libc::munmap(page, PAGE) };
         }
         executable.then_some(page as usize)

@@ -155,7 +155,7 @@ impl StackKeys {
     /// # Errors
     /// The VM's error.
     pub fn watch_unloading(jvmti: &Jvmti) -> Result<()> {
-        // Those before were told to nobody, but threads may remember frames.
+        // No callback reported earlier unloads, but threads may remember frames.
         UNLOADED.fetch_add(1, Ordering::Relaxed);
         // SAFETY: the VM calls an extension event's callback with the parameters it declares; this one declares JNIEnv and a name.
         let callback = unsafe {
@@ -167,7 +167,7 @@ impl StackKeys {
         jvmti.set_extension_event(CLASS_UNLOAD, callback)
     }
 
-    /// Somebody has seen an obsolete method, which the VM will free.
+    /// Notes that a thread has seen an obsolete method, which the VM will free.
     pub(super) fn saw_obsolete() {
         UNLOADED.fetch_add(1, Ordering::Relaxed);
     }

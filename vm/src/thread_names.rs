@@ -1,9 +1,9 @@
 //! The names of a thread and of its groups.
 //!
 //! `GetThreadInfo` tells them, but allocates the name, looks the thread up in the VM's list, and makes references that
-//! nobody wants: where threads start by the thousand, half of what their start costs the agent. So the fields of
-//! `java.lang.Thread` are read, as that function does, where they are where this release has them. Names of groups are
-//! kept: the VM is asked once for each of the first groups.
+//! the agent does not need: where threads start by the thousand, half of what their start costs the agent. So the
+//! fields of `java.lang.Thread` are read, as that function does, where they are where this release has them. Names of
+//! groups are kept: the VM is asked once for each of the first groups.
 
 use std::sync::{Arc, OnceLock};
 

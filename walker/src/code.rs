@@ -48,7 +48,7 @@ impl Heaps {
     }
 }
 
-/// The kinds of blobs that a walk tells apart.
+/// The kinds of blobs that a walk distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A compiled method.

@@ -1,7 +1,7 @@
 //! Walks the Java stack of a HotSpot thread from its registers, in a signal handler of that thread, without a
 //! call into the VM.
 //!
-//! The crate knows how frames hang together; where the VM keeps things it is told ([`Layout`]). It reads through
+//! The crate knows how frames are linked; its caller passes where the VM keeps things ([`Layout`]). It reads through
 //! [`Memory`] and has no unsafe code. It allocates nothing, takes no lock, and cannot panic by construction: all
 //! arithmetic is checked, nothing is indexed. On x86-64 only: the frames are that processor's.
 //!

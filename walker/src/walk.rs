@@ -108,7 +108,7 @@ impl Walker {
 
     /// From now on the walk goes on to frames of virtual threads in the heap.
     pub fn set_frozen(&self, layout: FrozenLayout) {
-        // Whoever was faster has learnt it from the same VM.
+        // A thread that was faster has learnt it from the same VM.
         let _ = self.frozen.set(layout);
     }
 

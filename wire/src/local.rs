@@ -2,10 +2,9 @@
 //!
 //! A plain `connect` to a Unix socket waits without end while the listener's queue is full, follows
 //! links, and tells nothing of who listens. So another user who puts a socket of his own where one is
-//! expected could stop or deceive whoever connects. Here a socket is first held by a handle
-//! ([`Node`]), so that it cannot be exchanged between the look at it and the connection. Its type and
-//! owner are checked before anything is connected, the user at the other end afterwards, and every
-//! wait has a deadline ([`Timed`]).
+//! expected could stop or deceive a client that connects. Here a socket is first held by a handle ([`Node`]), so that
+//! it cannot be exchanged between the look at it and the connection. Its type and owner are checked before anything is
+//! connected, the user at the other end afterwards, and every wait has a deadline ([`Timed`]).
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
@@ -26,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 pub enum Users {
     /// This user and root, who can do as this user anyway.
     OrRoot(u32),
-    /// Whoever it is.
+    /// Any user.
     Any,
 }
 
@@ -53,10 +52,10 @@ pub enum ConnectError {
     /// Something else has the name.
     #[error("it is no socket")]
     NotASocket,
-    /// Somebody else has put the socket there.
+    /// Another user has put the socket there.
     #[error("it belongs to another user (id {0})")]
     Foreign(u32),
-    /// Somebody else listens at it.
+    /// Another user listens at it.
     #[error("another user listens at it (id {0})")]
     ForeignListener(u32),
     /// The listener takes no more connections.
@@ -150,7 +149,7 @@ impl Node {
         &self.found
     }
 
-    /// Returns whether somebody listens at it now.
+    /// Returns whether a process listens at it now.
     #[must_use]
     pub fn has_listener(&self) -> bool {
         matches!(
@@ -163,7 +162,7 @@ impl Node {
     /// sent to anybody else.
     ///
     /// # Errors
-    /// If the socket is somebody else's, or takes no connection until the deadline.
+    /// If the socket belongs to another user, or takes no connection until the deadline.
     pub fn connect(&self, users: Users, deadline: Instant) -> Result<UnixStream, ConnectError> {
         let owner = self.found.uid();
         if !users.include(owner) {
@@ -226,7 +225,7 @@ pub struct Peer {
 /// Asks the kernel who is at the other end.
 ///
 /// # Errors
-/// Those of the system.
+/// Returns the error of the system call.
 pub fn peer(stream: &UnixStream) -> io::Result<Peer> {
     let mut found = libc::ucred {
         pid: 0,

@@ -18,8 +18,8 @@ const AGENT: &str = "hprof-rs agent: ";
 const REPLY: &str = "hprof-rs reply: ";
 const VALUE: &str = "hprof-rs value: ";
 
-/// Who writes the profile. Comes once, near the start; files have it as well. Whoever reads a stream
-/// believes the first.
+/// Who writes the profile. Comes once, near the start; files have it as well. The reader of a stream believes the first
+/// one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Identity {
     /// The agent's version.

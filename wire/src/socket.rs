@@ -81,7 +81,7 @@ enum Unfit {
 }
 
 impl Unfit {
-    /// Returns whether somebody has taken the name, or may have.
+    /// Returns whether another user has taken the name, or may have.
     fn is_suspicious(&self) -> bool {
         matches!(
             self,
@@ -217,8 +217,8 @@ fn listen_in(folder: &Path, own: u32, must_be_new: bool) -> Result<Bound, Unfit>
     let name = name(std::process::id());
     let path = folder.join(&name);
     match Node::open(&path) {
-        // Left by a process that was killed, unless somebody listens: this process, or one with
-        // the same number in another PID namespace.
+        // Left by a process that was killed, unless a process listens: this one, or one with the
+        // same number in another PID namespace.
         Ok(node) => match node.connect(Users::Any, Instant::now()) {
             Ok(stream) if peer(&stream).is_ok_and(|it| it.pid == std::process::id()) => {
                 return Err(Unfit::OtherCopy(path));
@@ -235,7 +235,7 @@ fn listen_in(folder: &Path, own: u32, must_be_new: bool) -> Result<Bound, Unfit>
     })?;
     // The folder keeps others out already, whatever the mode is until here.
     let _ = fs::set_permissions(&path, Permissions::from_mode(0o600));
-    // Whoever can rename folders in the base could have exchanged it since it was looked at.
+    // A user who can rename folders in the base could have exchanged it since the check above.
     match socket_in(&handle, &name) {
         Ok(node) => Ok(Bound {
             listener,
@@ -374,7 +374,7 @@ fn is_private(folder: &File, owner: u32) -> bool {
         .is_ok_and(|found| Users::OrRoot(owner).include(found.uid()) && found.mode() & 0o077 == 0)
 }
 
-/// Returns whether a descriptor that leads there is that of such a folder.
+/// Returns whether the target of a descriptor has the name of such a folder.
 fn is_folder(link: &Path) -> bool {
     let name = link.file_name().and_then(|name| name.to_str());
     name.is_some_and(|name| name.starts_with(PREFIX))

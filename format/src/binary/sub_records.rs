@@ -63,8 +63,8 @@ impl<'a> SubRecords<'a> {
     }
 
     /// Guesses where a sub-record starts, at or after byte `offset` of the file and less than
-    /// `within` bytes away. The guess may be wrong: whoever reads the sub-records before it has to
-    /// see whether they end there.
+    /// `within` bytes away. The guess may be wrong: a caller that reads the sub-records before it
+    /// has to check whether they end there.
     pub fn guess_start(&self, offset: u64, within: usize) -> Option<u64> {
         let from = usize::try_from(offset.checked_sub(self.offset)?).ok()?;
         let rest = self.rest.get(from..)?;

@@ -26,7 +26,7 @@ pub struct Cutoff {
 
 impl Cutoff {
     /// The default: the JDK's agent left out rows below 0.01 %, however
-    /// many there were. Where stacks are deep, so many are small that they add up to much.
+    /// many there were. Where stacks are deep, small rows are many and add up to a large share.
     ///
     /// More than 10,000 rows cannot pass by their share either.
     pub const DEFAULT: Self = Self {
@@ -76,7 +76,7 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// Of a table with a `total`, whose other rows add up to `shown`.
+    /// The rows left out of a table with a `total`, whose other rows add up to `shown`.
     pub(super) fn new(rows: usize, shown: u64, total: u64) -> Self {
         match rows {
             0 => Self::default(),

@@ -100,7 +100,7 @@ impl<R: Read> Buffer<R> {
 impl<R: Read> Read for Buffer<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let found = if self.unread().is_empty() {
-            // Nothing passes through the window any more, unless somebody fills it.
+            // Nothing passes through the window any more, unless a caller fills it.
             self.bytes = Vec::new();
             (self.start, self.end) = (0, 0);
             self.input.read(into)?

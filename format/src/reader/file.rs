@@ -148,7 +148,7 @@ pub(crate) fn is_heap(tag: u8) -> bool {
 /// True if `head`, with `after` following it, is the head of a record, sound as far as that can be
 /// seen.
 ///
-/// Of `after`, it looks at the start of the body, and of records with unknown tags that are short
+/// It looks at the start of the body in `after`, and for records with unknown tags that are short
 /// enough also at the next head.
 pub(crate) fn is_record(head: &[u8; RECORD_HEAD], after: &[u8], id_size: IdSize) -> bool {
     let (tag, length) = (head[0], u64::from(u4(head, 5)));

@@ -1,7 +1,7 @@
 //! Finds the next place in a damaged file at which reading can continue.
 //!
 //! Nothing in the format marks where a record begins, and sub-records have no length at all. But
-//! records form chains: where each begins is told by the one before. So a place is taken for the
+//! records form chains: each one gives the place where the next begins. So a place is taken for the
 //! start of a record if a chain of sound ones begins there. All functions look at no more than
 //! [`LOOK`] bytes from a place on, so that files in memory and streams are mended alike.
 
@@ -15,7 +15,7 @@ use crate::model::RootKind;
 pub(crate) const LOOK: usize = 64 << 10;
 /// The links of a chain that are enough.
 const CHAIN: usize = 8;
-/// Those that are enough for records with heads, which tell more.
+/// The links that are enough for records with heads, which carry more information.
 const RECORD_CHAIN: usize = 4;
 /// Strings are no longer: class files hold at most 65,535 bytes (JVM specification 4.4.7).
 const MAX_STRING: u64 = 1 << 20;

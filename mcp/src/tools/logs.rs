@@ -55,7 +55,7 @@ async fn run(session: &Session, arguments: &[&str], files: &[String]) -> Result<
             output.read_to_end(&mut text),
             errors.read_to_end(&mut message)
         )?;
-        // Whoever writes more than that waits for somebody who reads.
+        // A child that writes more than that blocks until its output is read.
         let is_cut = output.limit() == 0 || errors.limit() == 0;
         if is_cut {
             child.start_kill()?;

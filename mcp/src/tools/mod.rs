@@ -26,7 +26,7 @@ use crate::session::Session;
 trait Question: DeserializeOwned + JsonSchema + Send + Sync + 'static {
     /// The name of the tool.
     const NAME: &'static str;
-    /// What it answers, and when to ask it.
+    /// Its answer, and when to call it.
     const ABOUT: &'static str;
 
     /// Answers.
@@ -48,7 +48,8 @@ fn read<T: Question>(arguments: Map<String, Value>) -> Result<T, Refusal> {
     read.map_err(|error| Refusal::Wrong(format!("the arguments of {}: {error}", T::NAME)))
 }
 
-/// Refuses arguments that a tool does not have: whoever gives one expects it to count.
+/// Refuses arguments that a tool does not have: a caller who gives one expects it to have an
+/// effect.
 ///
 /// # Errors
 /// If there is one.
@@ -88,7 +89,7 @@ macro_rules! questions {
         /// Asks the question of a name.
         ///
         /// # Errors
-        /// Those of the question.
+        /// Returns the errors of the query.
         pub async fn ask(
             name: &str,
             arguments: Map<String, Value>,

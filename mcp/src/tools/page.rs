@@ -76,7 +76,7 @@ impl Page {
     /// Asks a view for a table, again until all of its figures are there.
     ///
     /// # Errors
-    /// Those of the view.
+    /// Returns the errors of the view.
     pub async fn ask<V>(
         &self,
         session: &Session,

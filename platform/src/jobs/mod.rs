@@ -87,7 +87,7 @@ impl Jobs {
         self.wake();
     }
 
-    /// Returns whether the server stops, and news of it.
+    /// A receiver of the flag that the server stops: its current value and changes of it.
     pub fn stopping(&self) -> watch::Receiver<bool> {
         self.stop.subscribe()
     }

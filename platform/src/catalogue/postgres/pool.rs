@@ -207,7 +207,7 @@ impl Pool {
     }
 }
 
-/// Returns whether the connection failed, and not what was asked.
+/// Returns whether the connection failed rather than the statement.
 fn is_of_connection(error: &Error) -> bool {
     let source = std::error::Error::source(error);
     source.is_some_and(|source| source.is::<std::io::Error>())
