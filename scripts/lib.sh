@@ -113,7 +113,7 @@ apt_install() {
     fi
   fi
   have apt-get || die "this needs the Debian packages \"$*\" or what your system calls them; please install them"
-  # A password is asked for here, not where nobody sees the question.
+  # sudo asks for a password here, not where its question is hidden.
   [ "${as[*]}" != sudo ] || sudo -v || die "sudo gives no rights; as root: apt-get install $*"
   if [ $apt_updated = no ]; then
     quietly "fetching Debian's lists of packages" "${as[@]}" apt-get update -q

@@ -13,7 +13,7 @@ use crate::{Kind, Note, Profile, Unreadable};
 
 /// The lines that are looked at to recognise a file.
 const LOOKED_AT: usize = 20;
-/// Of this many lines one may be none of a stack.
+/// At most one in this many lines may hold no stack.
 const LINES_PER_BAD: usize = 4;
 /// A sum of fractions that is smaller is shown multiplied, so that rounding changes little.
 const LEAST_SUM: f64 = 1000.0;
@@ -110,7 +110,7 @@ pub(crate) fn is_at(head: &[u8]) -> bool {
     stacks > 0 && has_frames && bad * LINES_PER_BAD <= stacks + bad
 }
 
-/// What a first pass over the lines shows.
+/// The findings of a first pass over the lines.
 #[derive(Default)]
 struct Survey {
     lines: u64,

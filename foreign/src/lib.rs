@@ -86,7 +86,7 @@ fn written_by(major: u16) -> &'static str {
     }
 }
 
-/// The part of a long file of which is told at once.
+/// The bytes of a long file that one call of `passed` reports.
 const STRETCH: usize = 16 << 20;
 /// The part of a file in which its format must show.
 const HEAD: usize = 64 << 10;
@@ -186,7 +186,7 @@ pub struct Others {
     pub thread_dumps: u64,
 }
 
-/// Reads a file of a known format. `passed` is told of each part that was read and is not needed
+/// Reads a file of a known format. It calls `passed` with each part that was read and is not needed
 /// again.
 ///
 /// # Errors

@@ -66,7 +66,7 @@ pub struct Recording {
     pub shortest_stop: Option<Nanos>,
 }
 
-/// Reads the collections of a recording, and what is damaged in it. `passed` is told of the parts that were read.
+/// Reads the collections of a recording, and what is damaged in it. It calls `passed` with each part that was read.
 pub fn read_recording(file: &[u8], passed: &mut dyn FnMut(Range<usize>)) -> (Summary, Skipped) {
     let mut state = State::default();
     let skipped = facts::read(file, &WANTED, &mut state, passed);
@@ -94,7 +94,7 @@ struct State<'a> {
     open: BTreeMap<u64, Collection<'a>>,
     safepoints: Safepoints<'a>,
     allocation: Allocation,
-    /// Of types of events, by their numbers.
+    /// The thresholds of types of events, by their numbers.
     thresholds: BTreeMap<u64, Nanos>,
     /// The number of the type of operations.
     operation_type: Option<u64>,

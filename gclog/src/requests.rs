@@ -1,4 +1,4 @@
-//! Collections that somebody has asked for, each request counted once.
+//! Collections that a program or a tool has requested, each request counted once.
 
 use serde::Serialize;
 
@@ -29,7 +29,7 @@ pub struct Request {
     /// The pauses of these requests in total; none of concurrent cycles, whose pauses have no cause.
     #[serde(rename = "sum_ms")]
     pub sum: Option<Nanos>,
-    /// Those that started a concurrent cycle of G1.
+    /// The requests that started a concurrent cycle of G1.
     pub concurrent: u64,
 }
 

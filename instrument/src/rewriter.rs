@@ -19,7 +19,7 @@ pub const NEWEST_MAJOR: u16 = 72;
 pub struct Tally {
     /// Methods that got hooks, in either shape.
     pub hooked: u32,
-    /// Those of them that are only counted.
+    /// The methods among them that are only counted.
     pub count_only: u32,
     /// Methods without code because they are native.
     pub natives: u32,

@@ -153,7 +153,7 @@ final class AllBytecodes {
         return result;
     }
 
-    /** More constants than an index of one byte can tell apart. */
+    /** More constants than an index of one byte can distinguish. */
     private static String[] manyConstants() {
         return new String[] {
             "constant 0", "constant 1", "constant 2", "constant 3", "constant 4", "constant 5",
@@ -211,7 +211,7 @@ final class AllBytecodes {
         };
     }
 
-    /** More local variables than an index of one byte can tell apart. */
+    /** More local variables than an index of one byte can distinguish. */
     private static long manyLocals(int seed) {
         long l0 = seed + 0, l1 = seed + 1, l2 = seed + 2, l3 = seed + 3, l4 = seed + 4;
         long l5 = seed + 5, l6 = seed + 6, l7 = seed + 7, l8 = seed + 8, l9 = seed + 9;

@@ -11,7 +11,7 @@ public class Busy {
 
     static final AtomicReferenceArray<Object> kept = new AtomicReferenceArray<>(30_000);
     static volatile boolean ended;
-    /** Milliseconds, for so many threads that the machine is not overwhelmed. */
+    /** Milliseconds between the rounds of a thread, so that the machine is not overwhelmed. */
     static long pause;
 
     static void first(int at) { kept.set(at, new First()); }

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * N carts in a map, as many that nobody refers to any more, and garbage by the second, so that objects move.
+ * N carts in a map, as many carts without references, and garbage by the second, so that objects move.
  * Lines of standard input are commands: "drop N" removes a cart, "gc" collects, "end" ends.
  */
 public class Carts {

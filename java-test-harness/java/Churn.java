@@ -25,7 +25,7 @@ public class Churn {
                 thread.join();
             }
         } catch (InterruptedException stop) {
-            // Nobody interrupts.
+            // No thread interrupts.
         }
     }
 

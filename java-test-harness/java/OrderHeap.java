@@ -4,7 +4,7 @@ import java.util.LinkedList;
 import java.util.List;
 import java.util.Map;
 
-/** Fills the heap with about so many objects as the first argument says and dumps it to the second. */
+/** Fills the heap with about as many objects as the first argument says and dumps it to the second. */
 public class OrderHeap {
     static final class Order {
         final long id;

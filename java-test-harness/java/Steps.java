@@ -1,6 +1,6 @@
 /**
  * Two threads, "left" and "right", that burn CPU in left() and right() and allocate objects of classes of their own,
- * of which a hundred are alive. Ends when it is told to, or after two minutes. Prints "ready".
+ * of which a hundred are alive. Runs until it is killed, for at most two minutes. Prints "ready".
  */
 public class Steps {
     static final class Left {

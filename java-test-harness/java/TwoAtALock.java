@@ -31,7 +31,7 @@ public class TwoAtALock {
                 lock();
             }
         } catch (InterruptedException stop) {
-            // Nobody interrupts.
+            // No thread interrupts.
         }
     }
 

@@ -198,7 +198,8 @@ impl Peer {
         self.received()
     }
 
-    /// Breaks the connection with a reset: what the agent has sent and nobody has read is lost.
+    /// Breaks the connection with a reset: bytes that the agent has sent and that are not read yet
+    /// are lost.
     ///
     /// # Panics
     ///

@@ -204,7 +204,7 @@ fn keep(report: String) {
             });
         }));
     });
-    // At the end of a thread the list may be gone already; then nobody will want it.
+    // At the end of a thread the list may be gone already; then no test will read it.
     let _ = DROPPED.try_with(|reports| {
         let mut reports = reports.borrow_mut();
         reports.push_back(report);

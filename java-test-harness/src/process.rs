@@ -81,8 +81,8 @@ impl Process {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        // Whoever runs the tests may ignore signals, as nohup does, and children inherit that; a
-        // JVM then leaves them ignored.
+        // The process that runs the tests may ignore signals, as nohup does, and children inherit
+        // that; a JVM then leaves them ignored.
         let defaults = || {
             for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
                 // SAFETY: allowed between fork and exec; only restores a default action.
@@ -189,7 +189,7 @@ fn read_into(mut pipe: impl Read + Send + 'static, stream: &Arc<Stream>) -> Join
 fn reap(pid: libc::pid_t, started: Instant, ended: &Ended) {
     // SAFETY: siginfo_t is plain data for which zeroes are valid.
     let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-    // Only looks (WNOWAIT): the id must not be freed while somebody may send a signal.
+    // Only looks (WNOWAIT): the id must not be freed while another thread may send a signal.
     loop {
         // SAFETY: `info` is a valid place to write to; `pid` is our child.
         let done = unsafe {
@@ -210,7 +210,7 @@ fn reap(pid: libc::pid_t, started: Instant, ended: &Ended) {
     ended.1.notify_all();
 }
 
-/// Waits for the end of a child that nobody else waits for, and says how it ended.
+/// Waits for the end of a child that no other thread waits for, and returns how it ended.
 fn wait(pid: libc::pid_t, wall: Duration) -> End {
     let mut status = 0;
     // SAFETY: rusage is plain data for which zeroes are valid.
@@ -230,7 +230,7 @@ fn wait(pid: libc::pid_t, wall: Duration) -> End {
     }
 }
 
-/// Runs a command whose output nobody wants, and says what it used, and how long it took.
+/// Runs a command, discards its output, and returns what it used and how long it took.
 ///
 /// # Errors
 ///

@@ -292,7 +292,7 @@ fn heap_modes_can_begin_late() {
         let profile = outcome.text_profile("sites.txt");
         assert_eq!((profile.heaps.len(), profile.site_tables.len()), (1, 1));
         assert!(profile.sites_with("KeepsAndMakes.make").count() > 0);
-        // The objects from before the agent are nobody's allocations. A few are without a stack: those of the VM.
+        // The objects from before the agent are in no row. A few objects have no stack: those of the VM.
         let rows = profile.sites().rows.iter();
         let old = rows
             .clone()

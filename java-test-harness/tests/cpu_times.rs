@@ -422,7 +422,7 @@ fn classes_can_be_chosen() {
     assert!(!has("java.util.HashMap.") && !has("CallCounts$Derived.") && !has("java.lang."));
 }
 
-/// Of this program one call is counted, so that nearly all of its CPU time, dozens of samples, is outside.
+/// One call of this program is counted, so that nearly all of its CPU time, dozens of samples, is outside.
 #[test]
 fn time_outside_of_counted_methods_is_a_remark() {
     let run =

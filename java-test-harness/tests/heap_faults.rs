@@ -213,7 +213,7 @@ fn a_full_disk_cuts_a_large_plain_dump() {
 struct Mounted<'a>(&'a Path);
 
 impl<'a> Mounted<'a> {
-    /// A file system in memory; `None` where nobody may mount one.
+    /// A file system in memory; `None` where the tests may not mount one.
     fn of_size(size: &str, folder: &'a Path) -> Option<Self> {
         let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]);

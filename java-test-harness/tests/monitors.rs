@@ -55,8 +55,9 @@ fn contended_in(profile: &TextProfile, method: &str, class: &str) -> (u64, f64) 
     })
 }
 
-/// Whether the profile has what the program measured. It knows the least and the most that the time
-/// can be, which the machine's load moves apart, but neither beyond what the agent sees.
+/// Checks that the profile has the time that the program measured. The program knows the least and
+/// the most that the time can be; load of the machine widens that range, but what the agent sees
+/// stays in it.
 fn check_time(what: &str, millis: f64, least: &str, most: &str) {
     let [least, most] = [least, most].map(|nanos| nanos.parse::<f64>().unwrap() / 1e6);
     // Shares are rounded to 0.01 % of the total, which is a few seconds.

@@ -17,7 +17,7 @@ const CONTROL: u8 = 8;
 /// All flags off, a cutoff of 0.0.
 const ALL_ROWS: [u8; 6] = [0; 6];
 
-/// A program under way that ends when it is told to.
+/// A running program that ends after `release`.
 struct Session {
     running: Running,
     peer: Peer,

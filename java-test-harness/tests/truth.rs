@@ -294,9 +294,9 @@ fn the_default_cutoff_hides_at_most_a_hundredth_of_deep_stacks() {
 /// Where thousands of threads start a second, only one in N gets a timer at once and stands for the others. Without
 /// that, their time in the profile were an Nth of the truth, or less.
 ///
-/// Of a CPU second about 250 / N moments are seen, which is too few for a narrow bound. On a busy machine the program
-/// starts too few threads for an N; and a thread that gets its CPU at a tick of the kernel and ends before the next one is seen by none,
-/// with a timer or without.
+/// About 250 / N moments of a CPU second are seen, which is too few for a narrow bound. On a busy machine the program
+/// starts too few threads for an N; and a thread that gets its CPU at a tick of the kernel and ends before the next one
+/// is seen by none, with a timer or without.
 #[test]
 fn threads_that_end_at_once_are_stood_for() {
     each_jdk(|jdk| {

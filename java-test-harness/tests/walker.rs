@@ -129,7 +129,7 @@ fn frames_of_virtual_threads_in_the_heap_are_walked() {
     });
 }
 
-/// Of two loops with known CPU time, each gets its share, and every sample of them leads to main.
+/// Two loops with known CPU time each get their share, and every sample of them leads to main.
 #[test]
 fn samples_have_whole_stacks() {
     each_release(|jdk| {

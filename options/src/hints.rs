@@ -7,7 +7,7 @@ use super::table;
 fn nearest<'a>(given: &str, words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let given = given.to_ascii_lowercase();
     let length = given.chars().count();
-    // Distances are quadratic in time, and nobody mistypes a word this long.
+    // Distances are quadratic in time, and a word this long is no mistyped option.
     if length == 0 || length > 64 {
         return None;
     }

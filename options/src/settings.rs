@@ -257,7 +257,7 @@ pub struct Settings {
     pub debug: bool,
     /// How long to try to connect to the front-end.
     pub netwait: Duration,
-    /// Whether the run continues in a file or ends when the front-end is lost.
+    /// The reaction to a lost front-end: the run continues in a file, or ends.
     pub lost: Lost,
     /// The front-end may end the VM.
     pub exitcmd: bool,

@@ -16,8 +16,9 @@ pub struct Depth {
 }
 
 impl Depth {
-    /// Of the stacks that a measure is about. Without a `stated` limit it is the longest stack. A
-    /// stack of that length is cut unless it begins where threads begin.
+    /// Finds the depth of the stacks that a measure is about. Without a `stated` limit, the length
+    /// of the longest stack is the limit. A stack of that length is cut unless it begins where
+    /// threads begin.
     pub fn of(stacks: &Stacks, weights: &Weights, stated: Option<usize>) -> Option<Self> {
         let rows = || weights.rows.iter().filter(|row| row.value > 0);
         let longest = rows().map(|row| stacks.frames_of(row.trace).len()).max()?;

@@ -37,8 +37,8 @@ pub struct Export<'a> {
     pub subject: &'a Subject,
     /// True to write texts of strings: the table `strings`, and the texts of duplicates.
     pub has_texts: bool,
-    /// Is told how many bytes are done since the last call, from any thread; there are twice as
-    /// many as in the dump.
+    /// Called with the number of bytes done since the last call, from any thread; in total they are
+    /// twice the bytes of the dump.
     pub progress: &'a (dyn Fn(u64) + Sync),
 }
 

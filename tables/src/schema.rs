@@ -117,7 +117,7 @@ impl Table {
     /// The schema of a file.
     ///
     /// # Errors
-    /// Those of the crate `parquet`, which a declared table does not cause.
+    /// Returns errors of the crate `parquet`, which a declared table does not cause.
     pub(crate) fn parquet(&self) -> Result<TypePtr, ParquetError> {
         let field = |column: &Column| {
             let (physical, logical) = column.column_type.physical();

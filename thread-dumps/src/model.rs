@@ -199,7 +199,7 @@ impl Thread {
         }
     }
 
-    /// Whoever waits in `Object.wait` has given the monitor back, and its frames list it all the same.
+    /// A thread that waits in `Object.wait` has given the monitor back, and its frames list it all the same.
     pub(crate) fn give_back(&mut self) {
         if let Some(wait) = &self.wait {
             self.holds.retain(|held| *held != wait.lock);

@@ -74,7 +74,7 @@ pub struct LockRow {
     /// The lock.
     #[serde(flatten)]
     pub lock: Lock,
-    /// The name of the thread that holds it; none if nobody does, or the dump does not show it.
+    /// The name of the thread that holds it; none if no thread does, or the dump does not show it.
     pub owner: Option<String>,
     /// The innermost frame of that thread.
     pub owner_frame: Option<String>,

@@ -14,7 +14,7 @@ const AGENT: &str = include_str!("data/agent.txt");
 const AGENT_LOCKS: &str = include_str!("data/agent-locks.txt");
 const AGENT_MIXED: &str = include_str!("data/agent-mixed.txt");
 const AGENT_JDK8: &str = include_str!("data/agent-jdk8.txt");
-/// Of JDK 17.
+/// Output of JDK 17.
 const THREAD_INFO: &str = include_str!("data/thread-info.txt");
 const JAVACORE: &str = include_str!("data/javacore.txt");
 const JDK17: &str = include_str!("../../platform/tests/data/threads-jdk17.txt");

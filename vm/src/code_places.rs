@@ -63,7 +63,7 @@ impl PlaceKey {
         is_short.then_some(Self(address as u64 | (frames as u64) << ADDRESS_BITS))
     }
 
-    /// Of an interpreted frame, by the addresses of its method and bytecode. A native method has no bytecode.
+    /// The place of an interpreted frame, by the addresses of its method and bytecode. A native method has no bytecode.
     #[inline]
     pub(super) fn of_interpreted(method: usize, bytecode: usize) -> Option<Self> {
         let address = if bytecode == 0 { method } else { bytecode };
@@ -94,7 +94,7 @@ const POWERS: [u64; 16] = {
 };
 
 impl StackHash {
-    /// Of no frames.
+    /// The hash of no frames.
     pub(super) const NONE: Self = Self(0);
 
     #[inline]
@@ -167,8 +167,8 @@ impl CodePlaces {
         is_there.then_some(place)
     }
 
-    /// Returns whether a place of methods without ids is rather not remembered: methods have ids once the VM has given
-    /// the stack. There are limits to that, lest a place that never gets them be looked up for ever.
+    /// Returns whether a place of methods without ids should not be remembered: methods have ids once the VM has given
+    /// the stack. Limits apply, so that a place that never gets ids is not looked up for ever.
     pub(super) fn waits_for_ids(&self) -> bool {
         let waited = self.waited.get();
         self.waited.set(waited + 1);

@@ -194,7 +194,7 @@ pub struct CodeMap {
 }
 
 impl CodeMap {
-    /// Of mappings that do not overlap.
+    /// Makes the map of mappings that do not overlap.
     pub fn new(mut mappings: Vec<MappedCode>) -> Self {
         mappings.sort_by_key(|mapping| mapping.start);
         Self {

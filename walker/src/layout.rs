@@ -42,7 +42,7 @@ pub struct FrozenLayout {
 pub struct ThreadLayout {
     /// The frame anchor, by whose address the walk knows the thread.
     pub anchor: usize,
-    /// What the thread does, an `int`.
+    /// The state of the thread, an `int`.
     pub state: usize,
     /// The states of a thread that a safepoint has to wait for.
     pub stops_safepoints: [i32; 2],
@@ -145,7 +145,7 @@ pub struct NmethodLayout {
     pub metadata: Metadata,
     /// The size of `PcDesc`, and its members.
     pub pc_desc: PcDescLayout,
-    /// What is subtracted from each byte of a compressed number: 1 since JDK 20 (JDK-8292758), 0 before.
+    /// The value that is subtracted from each byte of a compressed number: 1 since JDK 20 (JDK-8292758), 0 before.
     pub excluded_byte: u8,
 }
 

@@ -202,7 +202,7 @@ pub fn is_recording(head: &[u8]) -> bool {
     head.starts_with(super::MAGIC)
 }
 
-/// Reads the events of some types. `passed` is told of the parts that were read.
+/// Reads the events of some types. It calls `passed` with each part that was read.
 pub fn read<'a>(
     file: &'a [u8],
     wanted: &[&'static str],
@@ -227,7 +227,7 @@ struct Facts<'a, 'v> {
     wanted: &'v [&'static str],
     visitor: &'v mut dyn Visitor<'a>,
     room: Cell<usize>,
-    /// Those of the chunk that is read.
+    /// The wanted types of the chunk that is read.
     types: Vec<(&'static str, TypeId, Plan)>,
     index: FxHashMap<TypeId, usize>,
     /// The type of each event, and where its bytes begin after its head.

@@ -48,7 +48,7 @@ pub fn unreadable(file: &[u8]) -> Option<Unreadable> {
     })
 }
 
-/// Reads a recording. `passed` is told of the parts that were read.
+/// Reads a recording. It calls `passed` with each part that was read.
 ///
 /// # Errors
 /// If it is of another version.

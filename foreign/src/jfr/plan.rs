@@ -244,7 +244,7 @@ fn walk<'a>(
 pub(super) struct Plans<'a> {
     pub(super) metadata: Metadata<'a>,
     made: FxHashMap<TypeId, Option<Plan>>,
-    /// Those of values whose fields mean nothing here.
+    /// The plans of values whose fields mean nothing here.
     passed_over: FxHashMap<TypeId, Option<Plan>>,
 }
 

@@ -133,7 +133,7 @@ fn class_name(name: &str) -> String {
 struct States {
     /// async-profiler's state that is none of the JDK's, for samples of CPU time.
     default: Vec<Entry>,
-    /// Those of threads that do not run. The JDK samples none in them.
+    /// The states of threads that do not run. The JDK samples no thread in them.
     sleeping: Vec<Entry>,
     /// async-profiler wrote the file.
     is_async: bool,

@@ -23,14 +23,14 @@ struct Safepoint<'a> {
     operation: (u64, Cow<'a, str>),
 }
 
-/// The part of a safepoint of which an event tells.
+/// The part of a safepoint that an event describes.
 #[derive(Debug)]
 pub(super) enum Part<'a> {
-    /// Threads are told to stop, up to the last.
+    /// The VM asks threads to stop, up to the last.
     Begin,
     /// Threads go on.
     End,
-    /// What the VM does meanwhile.
+    /// The operation of the VM meanwhile.
     Operation(Cow<'a, str>),
 }
 
@@ -51,7 +51,7 @@ pub(super) fn in_nanos(setting: &str) -> Option<Nanos> {
 #[derive(Debug, Default)]
 pub(super) struct Safepoints<'a> {
     open: BTreeMap<u64, Safepoint<'a>>,
-    /// Those that ended: their end, duration, time to stop and operation.
+    /// The safepoints that ended: their end, duration, time to stop and operation.
     done: Vec<Safepoint<'a>>,
 }
 

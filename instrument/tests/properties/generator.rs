@@ -10,7 +10,7 @@ use crate::common::*;
 pub enum Instruction {
     /// Any bytes that make one instruction.
     Other(Vec<u8>),
-    /// So many bytes, of `wide iinc` and `nop`.
+    /// This number of bytes, of `wide iinc` and `nop`.
     Filler(u16),
     Branch(u8, usize),
     WideBranch(u8, usize),

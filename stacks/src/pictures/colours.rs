@@ -42,7 +42,7 @@ fn hash(name: &str) -> u64 {
     })
 }
 
-/// A light colour of a hue (degrees, as in CSS), in one of 16 shades that can be told apart.
+/// A light colour of a hue (degrees, as in CSS), in one of 16 shades that a reader can distinguish.
 const fn colour(hue: u32, shade: u8) -> Color {
     let hue = hue + 2 * shade as u32;
     // From HSL with a saturation of about 70 % and lightness of about 70 %, in whole numbers.

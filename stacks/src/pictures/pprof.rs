@@ -162,7 +162,7 @@ fn sample_type(measure: Measure) -> (&'static str, &'static str) {
 /// Writes a profile, gzipped as pprof wants it.
 ///
 /// # Errors
-/// Those of the writer.
+/// Returns the errors of the writer.
 pub fn write(profile: &Profile<'_>, out: impl Write) -> io::Result<()> {
     let mut out = GzEncoder::new(out, Compression::default());
     out.write_all(&message(profile))?;

@@ -85,7 +85,7 @@ impl Words {
         }
     }
 
-    /// Those of objects by package and class.
+    /// The titles for objects by package and class.
     pub const fn of_classes(own: &'static str) -> Self {
         Self {
             own,

@@ -103,7 +103,7 @@ named! {
     ArrayData = &[(c"GrowableArray<int>", c"_data")];
     /// The head of a block of code.
     BlockHeader = &[(c"HeapBlock", c"_header")];
-    /// Whether the block is in use.
+    /// A flag: the block is in use.
     BlockUsed = &[(c"HeapBlock::Header", c"_used")];
     /// The name of a blob.
     BlobName = &[(c"CodeBlob", c"_name")];
@@ -131,11 +131,11 @@ named! {
     CompiledMethod = &[(c"CompiledMethod", c"_method"), (c"nmethod", c"_method")];
     /// Where callers that know the class enter, an address; to JDK 22.
     VerifiedEntry = &[(c"nmethod", c"_verified_entry_point")];
-    /// The same, from the start of the code, 16 bits; since JDK 23.
+    /// The verified entry, from the start of the code, 16 bits; since JDK 23.
     VerifiedEntryOffset = &[(c"nmethod", c"_verified_entry_offset")];
     /// Where frames that are due for deoptimization return to, an address; to JDK 22.
     DeoptHandler = &[(c"CompiledMethod", c"_deopt_handler_begin")];
-    /// The same after calls of method handles.
+    /// Where frames that are due for deoptimization return to after calls of method handles.
     DeoptMhHandler = &[(c"CompiledMethod", c"_deopt_mh_handler_begin")];
     /// Where frames that are due for deoptimization return to, from the start of the blob; since JDK 23.
     DeoptHandlerOffset = &[
@@ -187,7 +187,7 @@ named! {
     MirrorClass = &[(c"java_lang_Class", c"_klass_offset")];
     /// The size of a class's instances, or the layout of arrays.
     ClassLayout = &[(c"Klass", c"_layout_helper")];
-    /// What a thread does.
+    /// The state of a thread.
     ThreadState = &[(c"JavaThread", c"_thread_state")];
     /// The virtual thread that runs on a thread, or the thread itself; since JDK 21.
     ThreadVirtual = &[(c"JavaThread", c"_vthread")];
@@ -195,13 +195,13 @@ named! {
     NarrowBase = &[(c"CompressedOops", c"_narrow_oop._base"), (c"CompressedOops", c"_base")];
     /// The distance of narrow references, as a power of two.
     NarrowShift = &[(c"CompressedOops", c"_narrow_oop._shift"), (c"CompressedOops", c"_shift")];
-    /// What ZGC tells debuggers.
+    /// The globals that ZGC exports for debuggers.
     ZgcGlobals = &[(c"ZGlobalsForVMStructs", c"_instance_p")];
     /// The address of the bits of references that may be stale.
     ZgcBadMask = &[(c"ZGlobalsForVMStructs", c"_ZPointerLoadBadMask")];
     /// The address of the number of bits right of the address in a reference.
     ZgcShift = &[(c"ZGlobalsForVMStructs", c"_ZPointerLoadShift")];
-    /// What ZGC without generations tells debuggers, to JDK 23.
+    /// The globals that ZGC without generations exports for debuggers, to JDK 23.
     PlainZgcGlobals = &[(c"XGlobalsForVMStructs", c"_instance_p")];
     /// The address of its bits of references that may be stale.
     PlainZgcBadMask = &[(c"XGlobalsForVMStructs", c"_XAddressBadMask")];

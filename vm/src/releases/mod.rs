@@ -75,7 +75,8 @@ impl Release {
         self.0 >= 16
     }
 
-    /// What the VM adds to each byte of compressed debug information: 1 since JDK 20 (JDK-8292758).
+    /// The value that the VM adds to each byte of compressed debug information: 1 since JDK 20
+    /// (JDK-8292758).
     pub(crate) fn excluded_byte(self) -> u8 {
         u8::from(self.0 >= 20)
     }

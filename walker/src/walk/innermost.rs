@@ -71,8 +71,8 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
         (caller.sp > frame.sp).then_some(caller)
     }
 
-    /// The same frame where it begins in truth: code of a barrier may save registers on the stack before it calls
-    /// a routine, and these are not in the size of the method's frame.
+    /// The frame at its real start: code of a barrier may save registers on the stack before it calls a routine, and
+    /// these are not in the size of the method's frame.
     fn below_saved_registers(&self, frame: Waiting) -> Option<Waiting> {
         let blob = self.blob(frame.pc)?;
         if blob.kind != Kind::Method

@@ -105,7 +105,7 @@ fn walk(
     (end, frames)
 }
 
-/// What `put_callers` makes.
+/// The callers that `put_callers` makes.
 pub(super) fn callers() -> Vec<(usize, i32)> {
     vec![(method_id(3), 42), (method_id(1), 7), (method_id(0), 9)]
 }

@@ -7,7 +7,7 @@ use super::Arguments;
 use super::figures::{Figure, Figures, Wanted, median};
 
 /// Kind of lock, threads, acquisitions, and steps of work with and without the lock. How many of the
-/// acquisitions have to wait depends on the machine, and is told.
+/// acquisitions have to wait depends on the machine, and is reported.
 const CASES: [(&str, [&str; 5], f64); 4] = [
     ("monitor", ["monitor", "4", "4000000", "20", "20"], 1.15),
     ("ReentrantLock", ["lock", "4", "4000000", "20", "20"], 1.15),

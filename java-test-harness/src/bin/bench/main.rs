@@ -194,7 +194,7 @@ const BENCHMARKS: &[(&str, &str, Benchmark)] = &[
     ),
 ];
 
-/// Those that take hours, and run only when they are named.
+/// The cases that take hours, and run only when they are named.
 const LONG: &[&str] = &["soak", "strain"];
 
 /// Benchmarks of the agent. Every comparison is of pairs of runs in turn, and tells medians.

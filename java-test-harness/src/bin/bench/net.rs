@@ -206,7 +206,7 @@ pub fn peers(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
 fn program_with(jdk: &'static Jdk, peer: Peer) -> Result<f64> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let port = listener.local_addr()?.port();
-    // Whoever comes back is met in the same way; the thread ends with this process.
+    // An agent that reconnects is met in the same way; the thread ends with this process.
     thread::spawn(move || {
         while let Ok((stream, _)) = listener.accept() {
             thread::spawn(move || peer(stream));

@@ -16,7 +16,7 @@ use super::listener::memory;
 
 /// Requests by id and by value, in turn.
 const REQUESTS: u32 = 1000;
-/// Every so many requests a collection moves objects.
+/// A collection moves objects after each run of this many requests.
 const COLLECTS: u32 = 50;
 
 /// 1,000 questions to a program with a million objects of the class.

@@ -1,4 +1,4 @@
-//! Whether a dump without values says of its objects what the full dump says: ids, classes, sizes, dominators.
+//! Checks that a dump without values says of its objects what the full dump says: ids, classes, sizes, dominators.
 
 use std::collections::HashSet;
 use std::fs;

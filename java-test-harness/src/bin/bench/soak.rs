@@ -1,4 +1,4 @@
-//! Whether the agent survives what programs do, for a long time.
+//! Checks that the agent survives what programs do, for a long time.
 
 use anyhow::Result;
 use java_test_harness::{Jdk, Outcome, Stress, TextProfile};

@@ -1,4 +1,5 @@
-//! Whether the agent's own walk of stacks is right and harmless while everything in a JVM moves.
+//! Checks that the agent's own walk of stacks is right and harmless while everything in a JVM
+//! moves.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

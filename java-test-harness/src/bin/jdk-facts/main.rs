@@ -94,7 +94,7 @@ fn facts_of(jdk: &'static Jdk) -> Result<Facts> {
     Ok(facts)
 }
 
-/// What a command of the JDK prints, on both streams.
+/// The output of a command of the JDK, on both streams.
 fn output(jdk: &Jdk, tool: &str, arguments: &[&str]) -> Result<String> {
     let path = jdk.tool(tool);
     let output = Command::new(&path).args(arguments).output();

@@ -12,7 +12,7 @@ pub struct Mode {
     pub more: &'static str,
     /// The program and its arguments.
     pub program: &'static [&'static str],
-    /// What is compared, for the page.
+    /// A description of the comparison, for the page.
     pub compares: &'static str,
     /// The first release that has what the mode looks at.
     pub since: u32,
