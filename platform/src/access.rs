@@ -9,12 +9,12 @@ use crate::catalogue::{CatalogueError, Role};
 use crate::ids::ContentHash;
 use crate::state::AppState;
 
-/// A secret of 256 random bits, as hexadecimal digits. The catalogue keeps its hash only, so nobody
-/// who reads the catalogue has it.
+/// A secret of 256 random bits, as hexadecimal digits. The catalogue keeps its hash only, so a
+/// reader of the catalogue does not have it.
 pub struct Token(String);
 
 impl Token {
-    /// A token that nobody can guess.
+    /// A token that no client can guess.
     ///
     /// # Errors
     /// If the system has no random numbers.

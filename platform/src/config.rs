@@ -20,7 +20,7 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Where everything lies that is not shared with other machines.
     pub folder: PathBuf,
-    /// What is shared with other machines.
+    /// The resources that are shared with other machines.
     pub fleet: Fleet,
     /// The URL of another store than the folder, and its cache on this machine.
     pub store: Option<(String, CacheSettings)>,

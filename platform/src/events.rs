@@ -1,4 +1,4 @@
-//! News for everybody who looks: jobs, dumps, live JVMs.
+//! News for all clients that listen: jobs, dumps, live JVMs.
 
 use serde::Serialize;
 use tokio::sync::broadcast;
@@ -40,7 +40,7 @@ pub enum Event {
         /// The bytes that are written so far.
         bytes: u64,
     },
-    /// Events may be missing: everybody has to look again.
+    /// Events may be missing: every client has to fetch the state again.
     Missed,
     /// A live recording has ended.
     JvmGone {
@@ -74,13 +74,13 @@ impl Default for Events {
 }
 
 impl Events {
-    /// Tells everybody who listens.
+    /// Sends an event to all listeners.
     pub fn send(&self, event: Event) {
-        // Nobody may listen.
+        // There may be no listener.
         let _ = self.0.send(event);
     }
 
-    /// Returns whether anybody listens.
+    /// Returns whether there is a listener.
     pub fn has_listeners(&self) -> bool {
         self.0.receiver_count() > 0
     }

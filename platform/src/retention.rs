@@ -1,4 +1,4 @@
-//! Removes what is too old or too much: dumps by age and by space, uploads that nobody continues.
+//! Removes what is too old or too much: dumps by age and by space, abandoned uploads.
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -255,7 +255,8 @@ impl Server {
     }
 }
 
-/// Refuses an address that others reach, unless they need tokens and nobody reads these.
+/// Refuses an address that others reach, unless they need tokens and the server or a proxy encrypts
+/// connections.
 fn check_open(state: &AppState) -> Result<(), StartError> {
     let config = state.config();
     if state.catalogue().token_count()? == 0 {
@@ -275,8 +276,8 @@ fn check_open(state: &AppState) -> Result<(), StartError> {
     Ok(())
 }
 
-/// Puts jobs that ran when the last server ended back into the queue, and removes what nobody
-/// finishes.
+/// Puts jobs that ran when the last server ended back into the queue, and removes uploads and
+/// attempts that no process finishes.
 fn recover(state: &AppState) -> Result<(), StartError> {
     if !state.catalogue().is_shared() {
         recover_jobs(state)?;
@@ -300,7 +301,7 @@ fn recover_jobs(state: &AppState) -> Result<(), StartError> {
     Ok(())
 }
 
-/// Removes what nobody finishes.
+/// Removes uploads and attempts that no process finishes.
 pub(crate) fn clean(state: &AppState) -> Result<(), StartError> {
     // In a folder that others share they may be at work on what looks left behind. Beside object
     // storage each process has a folder of its own.
@@ -351,7 +352,7 @@ fn adopt_orphans(state: &AppState) {
                     name: format!("recovered-{id}"),
                     bytes,
                     sha256,
-                    // Not known of a file that nobody remembers.
+                    // Not known of a file without an entry in the catalogue.
                     stripped: false,
                     strippings: Vec::new(),
                     note: String::new(),

@@ -185,7 +185,7 @@ impl AppState {
     /// Does work that waits for the disk or takes long, on a thread for such work.
     ///
     /// # Errors
-    /// Those of the work, and if it panics.
+    /// Returns the errors of the work. Fails too if it panics.
     pub async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, Problem> + Send + 'static,
@@ -222,8 +222,8 @@ impl AppState {
             .unwrap_or_else(|panic| Err(Problem::internal(panic)))
     }
 
-    /// Files of the store on this machine; if the cache is full, what is open for nobody goes first. Requests that are
-    /// about to end still have theirs for a moment. Blocks.
+    /// Files of the store on this machine; if the cache is full, analyses that no request uses go first. Requests that
+    /// are about to end still have theirs for a moment. Blocks.
     fn stored<T>(&self, get: impl Fn(&dyn Store) -> io::Result<T>) -> Result<T, Problem> {
         let deadline = Instant::now() + WAIT_FOR_ROOM;
         loop {

@@ -1,4 +1,4 @@
-//! Folders for what nobody keeps.
+//! Folders for files that are not kept.
 
 use std::env;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -14,7 +14,7 @@ use tempfile::{Builder, TempDir};
 const OTHERS: [&str; 2] = ["/var/tmp", "/dev/shm"];
 /// All names begin so.
 const FAMILY: &str = "hprof-rs-";
-/// The file in a folder that its process has locked. A folder without it was made by somebody else, and stays.
+/// The file in a folder that its process has locked. A folder without it was made by another program, and stays.
 const LOCK: &str = ".hprof-rs-in-use";
 /// How many names in a folder for temporary files are looked at: others may fill it.
 const MAX_NAMES: usize = 10_000;
@@ -23,7 +23,7 @@ const MAX_NAMES: usize = 10_000;
 /// made in that place.
 #[derive(Debug)]
 pub struct TemporaryFolder {
-    // Goes first, so that nobody finds it without its lock.
+    // Dropped first, so that no process finds it without its lock.
     folder: TempDir,
     _lock: Option<File>,
 }
@@ -42,7 +42,7 @@ impl TemporaryFolder {
 /// # Errors
 /// When no folder can be made anywhere: where it was tried, and why it failed.
 pub fn temporary_folder(purpose: &str) -> io::Result<TemporaryFolder> {
-    // Whoever has chosen a folder wants no other.
+    // A user who has chosen a folder wants no other.
     let others = match env::var_os("TMPDIR") {
         Some(_) => &[][..],
         None => &OTHERS,
@@ -79,7 +79,7 @@ fn make_in(purpose: &str, bases: impl Iterator<Item = PathBuf>) -> io::Result<Te
 fn make(purpose: &str, base: &Path) -> io::Result<TemporaryFolder> {
     let folder = Builder::new()
         .prefix(&format!("{FAMILY}{purpose}"))
-        // The crate's own choice lets everybody read.
+        // The crate's default lets all users read.
         .permissions(Permissions::from_mode(0o700))
         .tempdir_in(base)?;
     let lock = lock_in(folder.path());

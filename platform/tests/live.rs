@@ -28,8 +28,8 @@ const THREADS: &str = "Full thread dump X:\n\n\"main\" #1 prio=5 os_prio=0 cpu=5
 /// The writing side of an agent's stream.
 type Out = Arc<Mutex<UnixStream>>;
 
-/// JVMs 1 to 99 of the user of the server; 13 belongs to somebody else, 14 is in a container, and
-/// 15 has an agent of somebody else.
+/// JVMs 1 to 99 of the user of the server; 13 belongs to another user, 14 is in a container, and 15
+/// has an agent of another user.
 #[derive(Debug, Default)]
 struct Fake {
     agents: Mutex<BTreeMap<Pid, Out>>,
@@ -461,6 +461,6 @@ fn the_agents_of_a_killed_server_are_found_again() {
     std::fs::write(live.folder().join("left.hprof"), "x").unwrap();
     live.recover();
     assert_eq!(std::fs::read_dir(live.folder()).unwrap().count(), 0);
-    // An agent of somebody else stays.
+    // An agent of another user stays.
     assert_eq!(site.fake.asked("detach"), 0);
 }

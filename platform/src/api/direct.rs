@@ -29,7 +29,8 @@ pub(super) struct Announced {
     /// Rules with commas between them, such as `suspects=0`.
     #[serde(default)]
     fail_above: String,
-    /// What the sender has blanked, in JSON, as `strippings` of a dump tell it: `rules`, `figures`.
+    /// The values that the sender has blanked, in JSON, as in `strippings` of a dump: `rules`,
+    /// `figures`.
     #[serde(default)]
     stripped: String,
 }
@@ -111,7 +112,7 @@ pub(super) async fn addresses(
     }))
 }
 
-/// What makes an upload a dump.
+/// The facts that make an upload a dump.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Completion {

@@ -143,7 +143,7 @@ pub(super) struct PutParams {
     strip: Option<String>,
     /// Rules with commas between them, such as `suspects=0,retained:com.example.Cache=100MB`.
     fail_above: Option<String>,
-    /// What the sender has blanked, in JSON.
+    /// The values that the sender has blanked, in JSON.
     stripped: Option<String>,
 }
 

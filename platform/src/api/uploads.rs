@@ -265,7 +265,7 @@ pub(super) async fn append(
     let (incoming, received) = receive(&state, body, incoming, &end_of_writer).await?;
     state
         .blocking(move |state| {
-            // Until the end of this, nobody else writes.
+            // Until the end of this, no other request writes.
             let _writer = writer;
             let digested = incoming.digested;
             let offset = digested.length;

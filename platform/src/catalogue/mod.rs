@@ -62,7 +62,7 @@ pub struct DumpQuery {
     pub text: Option<String>,
 }
 
-/// Whether a dump was there already.
+/// The result of adding a dump: it is new, or was there already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Added {
     /// It is new, and this job for it is in the queue.
@@ -71,7 +71,7 @@ pub enum Added {
     Known,
 }
 
-/// Something done by somebody, for the audit log.
+/// An action and its actor, for the audit log.
 #[derive(Debug, Clone)]
 pub struct Deed<'a> {
     /// The first digits of the token's hash, or `server`.

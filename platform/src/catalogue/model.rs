@@ -148,7 +148,7 @@ pub enum JobState {
     Done,
     /// There is no analysis, and an error says why.
     Failed,
-    /// Somebody has cancelled it.
+    /// A user has cancelled it.
     Cancelled,
 }
 
@@ -237,7 +237,7 @@ pub struct Upload {
     pub strips: bool,
     /// Rules for the dump, with commas between them.
     pub fail_above: String,
-    /// What its sender has blanked, in JSON; empty if it does not say.
+    /// The values that its sender has blanked, in JSON; empty if it does not say.
     pub stripped: String,
     /// The dump that it has become. Kept for visitors who missed the last answer.
     pub dump: Option<DumpId>,

@@ -1,6 +1,7 @@
 //! Uploads that go to the storage without passing through this server.
 //!
-//! Whoever sends one computes its SHA-256; the first worker that fetches the dump compares it.
+//! The client that sends one computes its SHA-256; the first worker that fetches the dump compares
+//! it.
 
 use std::io;
 
@@ -21,7 +22,7 @@ impl AppState {
     /// The way into the storage, where it has one and nothing has to be blanked here.
     ///
     /// # Errors
-    /// If it has none: whoever asks sends the bytes to the server.
+    /// If it has none: the client sends the bytes to the server.
     fn direct(&self, strips: bool) -> Result<&dyn Direct, Problem> {
         let none = |detail: &str| {
             Problem::new(

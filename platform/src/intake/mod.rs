@@ -146,7 +146,7 @@ pub struct Wishes {
     pub strips: bool,
     /// Rules for the dump.
     pub rules: Vec<Rule>,
-    /// What the sender says it has blanked.
+    /// The values that the sender says it has blanked.
     pub stripped: Option<Stripping>,
 }
 
@@ -402,8 +402,8 @@ impl AppState {
         }
     }
 
-    /// Removes a dump whose bytes have another SHA-256 than its sender announced: whoever has the right ones
-    /// is not to find them refused for it.
+    /// Removes a dump whose bytes have another SHA-256 than its sender announced: a client that has the right ones must
+    /// not be refused because of it.
     fn give_way(&self, id: &DumpId) -> Result<(), Problem> {
         let job = self.catalogue().dump(id)?.and_then(|known| known.job);
         let is_wrong = job.is_some_and(|job| {

@@ -16,14 +16,13 @@ use crate::state::AppState;
 
 /// Pieces that wait for the disk; hyper makes them a few hundred kilobytes long at most.
 const WAITING: usize = 4;
-/// How long a body is read on that nobody takes, so that its sender sees the answer.
+/// How long the rest of a refused body is read, so that its sender sees the answer.
 const DRAIN_TIME: Duration = Duration::from_secs(5);
 /// And how much of it, in bytes.
 const MAX_DRAIN: usize = 64 << 20;
 
-/// Writes a body to a part, whatever of it comes, until `end` is told. A body that comes too slowly
-/// ends as one that breaks off. Gives the part, and what went
-/// wrong.
+/// Writes a body to a part, whatever of it comes, until `end` is notified. A body that comes too
+/// slowly ends as one that breaks off. Gives the part, and what went wrong.
 ///
 /// # Errors
 /// If there is no thread.
@@ -65,7 +64,7 @@ pub async fn receive(
     Ok((incoming, written.and(read)))
 }
 
-/// Hands the body on until it ends, stalls, breaks off or nobody takes it.
+/// Hands the body on until it ends, stalls, breaks off or the writer has ended.
 async fn feed(mut body: Body, send: &mpsc::Sender<axum::body::Bytes>) -> Result<(), Problem> {
     loop {
         let frame = match body.frame().await {
@@ -82,7 +81,7 @@ async fn feed(mut body: Body, send: &mpsc::Sender<axum::body::Bytes>) -> Result<
             continue;
         };
         if send.send(piece).await.is_err() {
-            // The writer says why, to somebody who still sends and does not listen yet.
+            // The writer says why, to a client that still sends and does not listen yet.
             let _ = timeout(DRAIN_TIME, drain(&mut body)).await;
             return Ok(());
         }

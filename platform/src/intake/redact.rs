@@ -28,7 +28,7 @@ pub(super) struct Redacted {
     pub digested: Digested,
     /// A remark about it; empty if all went well.
     pub note: String,
-    /// What was done.
+    /// The step that was done.
     pub step: Stripping,
 }
 
@@ -39,7 +39,7 @@ struct Said {
     ends_at: Option<u64>,
     /// Records of unknown kinds, of which only the heads were copied.
     unknown: u64,
-    /// What went.
+    /// The contents that went.
     figures: StripFigures,
 }
 

@@ -26,11 +26,11 @@ pub struct StripRules {
     pub redact_pattern: Vec<String>,
     /// Android bitmaps with equal pixels share a buffer.
     pub bitmaps: bool,
-    /// What becomes of the names of threads; none: they stay where the texts of strings do.
+    /// The rule for the names of threads; none: they stay where the texts of strings do.
     pub thread_names: Option<ThreadNamesRule>,
 }
 
-/// What becomes of the names of threads and thread groups.
+/// The treatment of the names of threads and thread groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ThreadNamesRule {
@@ -70,9 +70,9 @@ pub enum StrippedBy {
 pub struct Stripping {
     /// Who did it.
     pub by: StrippedBy,
-    /// What went and what stayed.
+    /// The rules that it went by.
     pub rules: StripRules,
-    /// What came of it.
+    /// The result, in figures.
     #[serde(default)]
     pub figures: StripFigures,
 }
@@ -93,7 +93,7 @@ pub struct StripFigures {
     pub redacted: u64,
 }
 
-/// What a sender says of the dump that it sends.
+/// The statement of a sender on the dump that it sends.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Said {

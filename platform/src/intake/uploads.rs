@@ -47,7 +47,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Told when somebody gives the upload up.
+    /// Notified when a client cancels the upload.
     pub fn end(&self) -> Arc<Notify> {
         Arc::clone(&self.end)
     }
@@ -111,7 +111,8 @@ impl AppState {
         }
     }
 
-    /// Hash and kind of the first bytes of a part, up to this length; reads the file again if nobody remembers. Blocks.
+    /// Hash and kind of the first bytes of a part, up to this length; reads the file again if they are not remembered.
+    /// Blocks.
     ///
     /// # Errors
     /// If it cannot be read, or is no dump.

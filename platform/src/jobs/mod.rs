@@ -122,7 +122,7 @@ impl AppState {
         Ok(job)
     }
 
-    /// Tells everybody of a job, and of its dump. Blocks.
+    /// Sends news of a job, and of its dump, to all listeners. Blocks.
     pub fn announce(&self, id: JobId) {
         if !self.events().has_listeners() {
             return;
@@ -135,7 +135,7 @@ impl AppState {
         self.announce_dump(&dump);
     }
 
-    /// Tells everybody of a dump. Blocks.
+    /// Sends news of a dump to all listeners. Blocks.
     pub fn announce_dump(&self, id: &DumpId) {
         if !self.events().has_listeners() {
             return;

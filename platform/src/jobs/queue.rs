@@ -81,7 +81,7 @@ fn next(state: &AppState, running: usize) -> Result<Next, Problem> {
     // An index is at most about as large as the dump, and so are scratch files.
     let free = state.store().free_bytes().map_err(Problem::internal)?;
     let is_shared = state.catalogue().is_shared();
-    // Where nobody else could take the job, it fails with the reason instead.
+    // Where no other machine could take the job, it fails with the reason instead.
     let cache = state.store().cache_room().filter(|_| is_shared);
     let room = free.saturating_sub(RESERVE).min(cache.unwrap_or(u64::MAX));
     let claim = Claim {

@@ -82,7 +82,7 @@ pub(super) async fn supervise(state: AppState, job: Job, place: OwnedSemaphorePe
     state.jobs().forget(id, attempt);
 }
 
-/// Notes the end of an attempt in the catalogue, and tells everybody. Blocks.
+/// Notes the end of an attempt in the catalogue, and sends the news to all listeners. Blocks.
 fn note(
     state: &AppState,
     id: JobId,
@@ -100,7 +100,7 @@ fn note(
         state.store().delete(dump).map_err(Problem::internal)?;
     }
     state.jobs().forget(id, attempt);
-    // If this fails, whoever asks for the dump next has its rules judged.
+    // If this fails, the next request for the dump judges its rules.
     let _ = state.judge(dump);
     state.announce(id);
     Ok(())
@@ -119,7 +119,7 @@ async fn attempt_it(
     let prepared = state.blocking(move |state| {
         state.announce(id);
         if state.catalogue().is_shared() {
-            // Whoever had them was killed, or will find that the job is not theirs.
+            // The workers that had them were killed, or will find that the job is not theirs.
             for earlier in 1..attempt {
                 let gone = state.store().abandon_analysis(&dump, earlier);
                 gone.map_err(Problem::internal)?;

@@ -26,7 +26,7 @@ struct Answer<T> {
     value: Arc<T>,
 }
 
-/// One JVM's place: whoever asks holds it, and the others wait for the answer.
+/// One JVM's place: the caller that asks the JVM holds it, and the others wait for the answer.
 type Place<T> = Arc<Mutex<Option<Answer<T>>>>;
 
 /// Answers by JVM.
@@ -44,7 +44,7 @@ impl<T> Fresh<T> {
     /// `is_new`, only an answer that was asked for later counts. Blocks.
     ///
     /// # Errors
-    /// Those of `ask`.
+    /// Returns the errors of `ask`.
     pub fn get(
         &self,
         jvm: &JvmFacts,

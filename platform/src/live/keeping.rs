@@ -18,7 +18,7 @@ use crate::problem::Problem;
 use crate::state::AppState;
 use crate::store::PartId;
 
-/// How often the length of a growing dump is told.
+/// How often the length of a growing dump is reported.
 const TOLD: Duration = Duration::from_millis(500);
 
 /// A file that goes in the end: the store has a second name for what it keeps.

@@ -26,12 +26,12 @@ pub struct Launching {
     pub options: String,
 }
 
-/// The most other JVMs of a program whose agents have somebody to write to.
+/// The most other JVMs of a program whose agents have a reader.
 const MAX_OTHERS: usize = 256;
 
 impl Launching {
-    /// Reads what the agents in other JVMs of the program write, and keeps nothing of it: one that nobody
-    /// reads would make its program wait at its end. Ends with the process.
+    /// Reads what the agents in other JVMs of the program write, and keeps nothing of it: an agent without a reader
+    /// would make its program wait at its end. Ends with the process.
     pub fn ignore_others(self) {
         let ignore = move || {
             for _ in 0..MAX_OTHERS {

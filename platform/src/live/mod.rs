@@ -2,8 +2,8 @@
 //!
 //! A recording loads the agent with a Unix socket of this server as its output, so that nothing is
 //! written to a disk. One thread for each recording has the agent write what is new and adds it to
-//! [`recording::Recording`], from which views take profiles. When nobody looks for half an hour,
-//! and when the server ends, the agent is detached.
+//! [`recording::Recording`], from which views take profiles. When no client views it for half an
+//! hour, and when the server ends, the agent is detached.
 
 mod costs;
 mod fresh;
@@ -236,7 +236,7 @@ impl Live {
             .map_err(refused)?;
         self.machine.load_agent(pid, &options)?;
         let stream = expected.accept(CONNECTS).map_err(|error| {
-            // It is loaded, and nobody would ever look at its counts.
+            // It is loaded, and no recorder would ever read its counts.
             let _ = self.machine.control(pid, &Request::Detach, ANSWER);
             refused(format!(
                 "the agent in process {pid} has not connected to the server: {error}"

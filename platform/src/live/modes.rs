@@ -26,7 +26,7 @@ const ALLOWED: [&str; 13] = [
     "cstack",
     "vmthreads",
 ];
-/// Those that a request for calls may add too: which are counted.
+/// The options that a request for calls may add too: they select the methods to count.
 const ALLOWED_FOR_CALLS: [&str; 2] = ["include", "exclude"];
 /// The option that samples on the wall clock instead of the CPU clock.
 const WALL: &str = "cpu=wall";
@@ -41,7 +41,7 @@ pub enum Mode {
     Alloc,
     /// Contention for locks.
     Lock,
-    /// Every call, with CPU time, instead of samples. The page offers it to nobody, as it makes the program slow.
+    /// Every call, with CPU time, instead of samples. The page does not offer it, as it makes the program slow.
     #[serde(skip)]
     Calls,
 }

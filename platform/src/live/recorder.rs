@@ -1,4 +1,4 @@
-//! The thread of a live recording: looks at the agent's counts, as often as somebody looks at them.
+//! The thread of a live recording: reads the agent's counts, more often while a client views them.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,11 +12,11 @@ use super::recording::{Afterwards, Cost, End, Recording};
 use super::stream::Lost;
 use crate::events::{Event, Events};
 
-/// How often a recording that somebody watches is looked at.
+/// How often a recording with a viewer is read.
 const WATCHED: Duration = Duration::from_secs(1);
 /// How often any other is.
 const UNWATCHED: Duration = Duration::from_secs(10);
-/// How long somebody counts as a watcher after a request.
+/// How long a client counts as a viewer after a request.
 const WATCHES: Duration = Duration::from_secs(30);
 /// After this time without a request the agent is detached.
 pub const MAX_UNVIEWED: Duration = Duration::from_secs(30 * 60);
@@ -37,13 +37,13 @@ const TICK: Duration = Duration::from_secs(1);
 pub struct Recorder {
     recording: Arc<Recording>,
     link: Box<dyn Link>,
-    /// Where news are told.
+    /// The listeners for news.
     events: Arc<Events>,
     /// How long the last dump took; zero at first.
     dump_took: Duration,
 }
 
-/// Whether a recording continues.
+/// The result of a step of a recording: it continues, or ends.
 enum Next {
     Continues,
     Ends(End),

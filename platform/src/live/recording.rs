@@ -264,13 +264,13 @@ impl Recording {
         data.revision += 1;
     }
 
-    /// Notes that somebody looks, so that the recorder looks often.
+    /// Notes that a client views the recording, so that the recorder reads often.
     pub fn touch(&self) {
         self.data.lock().viewed = Instant::now();
         self.changed.notify_all();
     }
 
-    /// For how long nobody has looked.
+    /// The time since a client last viewed the recording.
     pub fn unviewed(&self) -> Duration {
         self.data.lock().viewed.elapsed()
     }

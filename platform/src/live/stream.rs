@@ -42,7 +42,7 @@ impl Expected {
     /// Listens at a path in the server's folder.
     ///
     /// # Errors
-    /// Those of the folder.
+    /// Returns the errors of the folder.
     pub fn new(path: &Path) -> io::Result<Self> {
         let listener = UnixListener::bind(path)?;
         Self::at(Socket {
@@ -56,7 +56,7 @@ impl Expected {
     /// Takes a socket that listens already.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Returns the error of the system call.
     pub fn at(socket: Socket) -> io::Result<Self> {
         socket.listener.set_nonblocking(true)?;
         Ok(Self(socket))
@@ -91,7 +91,7 @@ impl Expected {
     /// The next connection, for which this waits without end.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Returns the error of the system call.
     pub fn next(&self) -> io::Result<UnixStream> {
         self.0.listener.set_nonblocking(false)?;
         Ok(self.0.listener.accept()?.0)

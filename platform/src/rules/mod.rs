@@ -40,7 +40,7 @@ enum Kind {
     Threads,
 }
 
-/// Whether a kind takes a name.
+/// When a kind takes a name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Names {
     Never,

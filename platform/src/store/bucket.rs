@@ -37,7 +37,7 @@ impl Bucket {
     /// when it is whole, and replaces one of that name.
     ///
     /// # Errors
-    /// Those of the storage, and if the name is no path.
+    /// Returns the errors of the storage. Fails too if the name is no path.
     pub fn send(&self, file: File, name: &str) -> io::Result<()> {
         self.0.send(file, &self.0.named(name)?)
     }
@@ -45,7 +45,7 @@ impl Bucket {
     /// Removes an object, if it is there.
     ///
     /// # Errors
-    /// Those of the storage, and if the name is no path.
+    /// Returns the errors of the storage. Fails too if the name is no path.
     pub fn delete(&self, name: &str) -> io::Result<()> {
         self.0.delete(&self.0.named(name)?)
     }

@@ -151,7 +151,7 @@ impl Cache {
         placed
     }
 
-    /// Removes an entry. Whoever has its files open or mapped keeps them.
+    /// Removes an entry. Code that has its files open or mapped keeps them.
     pub(super) fn forget(&self, key: &str) -> io::Result<()> {
         let mut entries = self.entries.lock();
         entries.remove(key);

@@ -85,7 +85,7 @@ fn clients(
         max_retries: usize::MAX,
         retry_timeout: patience,
     };
-    // Their words may quote settings: only their kind is told.
+    // Their words may quote settings: only their kind is reported.
     let wrong = |error: object_store::Error| {
         let fault = fault_of(&error);
         OpenError::Url(format!(

@@ -32,13 +32,12 @@ impl Pieces {
     }
 }
 
-/// Storage that takes the pieces of an upload from whoever has an address that the server signed. An
-/// address is for one piece of one upload, for [`VALID`]; the length is compared when the upload is
-/// complete. All calls block.
+/// Storage that takes the pieces of an upload from any client with an address that the server signed. An address is for
+/// one piece of one upload, for [`VALID`]; the length is compared when the upload is complete. All calls block.
 pub trait Direct: Send + Sync {
     /// Scheme, host and port of every address, as the operator has configured it.
     fn origin(&self) -> &str;
-    /// Begins an upload of so many bytes.
+    /// Begins an upload of `bytes` bytes.
     ///
     /// # Errors
     /// If the storage fails.

@@ -133,13 +133,13 @@ impl Store for FolderStore {
             return Ok(());
         }
         let from = self.part(part);
-        // A file that somebody else has too keeps its time.
+        // A file that has another link keeps its time.
         if fs::metadata(&from)?.nlink() == 1 {
             set_time(&from, FILE_TIME)?;
         }
         match fs::hard_link(&from, &to) {
             Ok(()) => {}
-            // Somebody else was faster with equal bytes.
+            // Another process or thread was faster with equal bytes.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
             Err(_) => fs::rename(from, &to)?,
         }

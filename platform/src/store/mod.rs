@@ -42,7 +42,7 @@ pub const FILE_TIME: u64 = 946_684_800 * 1_000_000_000;
 /// Gives a file a time, in nanoseconds since 1970.
 ///
 /// # Errors
-/// If it belongs to somebody else.
+/// If it belongs to another user.
 pub fn set_time(file: &Path, nanos: u64) -> io::Result<()> {
     let time = UNIX_EPOCH + Duration::from_nanos(nanos);
     File::open(file)?.set_modified(time)
@@ -53,7 +53,7 @@ pub fn set_time(file: &Path, nanos: u64) -> io::Result<()> {
 pub struct PartId(String);
 
 impl PartId {
-    /// A name that nobody can guess.
+    /// A name that no client can guess.
     ///
     /// # Errors
     /// If the system has no random numbers.
@@ -110,8 +110,8 @@ pub trait Store: Send + Sync {
     /// If the disk fails.
     fn parts(&self) -> io::Result<Vec<PartId>>;
 
-    /// Makes a complete part a dump, in one step. The part stays until [`Store::delete_part`], so that
-    /// whoever fails later can try again; only where a disk knows no second name for a file, it goes.
+    /// Makes a complete part a dump, in one step. The part stays until [`Store::delete_part`], so that a caller that
+    /// fails later can try again; only where a disk knows no second name for a file, it goes.
     ///
     /// # Errors
     /// If the disk or the storage fails.
@@ -161,7 +161,7 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// If the disk or the storage fails, or the bytes are others.
     fn analysis_file(&self, dump: &DumpId, name: &str, most: u64) -> io::Result<Option<Vec<u8>>>;
-    /// Removes folders of attempts on this machine that nobody finishes.
+    /// Removes folders of attempts on this machine that no process finishes.
     ///
     /// # Errors
     /// If the disk fails.

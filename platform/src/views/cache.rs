@@ -56,7 +56,7 @@ struct Entry<T> {
     used_at: Instant,
 }
 
-/// Holds an analysis once somebody has opened it; the lock is held meanwhile.
+/// Holds an analysis once a caller has opened it, which holds the lock meanwhile.
 type Slot<T> = Mutex<Option<Arc<T>>>;
 
 impl<T: Held> Cache<T> {
@@ -76,7 +76,8 @@ impl<T: Held> Cache<T> {
     /// at once, one opens it.
     ///
     /// # Errors
-    /// Those of `open`, which the next one tries again; and if another one takes too long with it.
+    /// Returns the errors of `open`, which the next caller tries again. Fails too if another caller
+    /// takes too long with it.
     pub fn get(
         &self,
         key: &str,
@@ -161,7 +162,7 @@ impl<T: Held> Cache<T> {
         self.entries.lock().by_key.remove(key);
     }
 
-    /// Lets those go that nobody has used for a time.
+    /// Drops the entries that have not been used for a time.
     pub fn expire(&self, unused: Duration) {
         let is_used = |entry: &Entry<T>| entry.used_at.elapsed() < unused;
         self.entries.lock().by_key.retain(|_, entry| is_used(entry));
@@ -225,7 +226,7 @@ mod tests {
         // `b` was let go, and `a` not.
         assert_eq!((*get("a", 11), *get("b", 95)), (10, 95));
         assert_eq!(cache.held(), (1, 95));
-        // One that is too large by itself is held as long as nobody else comes.
+        // One that is too large by itself is held until another is asked for.
         assert_eq!(*get("huge", 5000), 5000);
         assert_eq!(cache.held(), (1, 5000));
         get("d", 1);

@@ -61,7 +61,7 @@ fn delta(before: u64, after: u64) -> Cell {
     Cell::Delta(i64::try_from(delta).unwrap_or(i64::MAX))
 }
 
-/// What has changed comes first, so that it is in sight where there is no room for all.
+/// The changes come first, so that they are in sight where there is no room for all.
 const COLUMNS: [Of<Change>; 10] = [
     (text("name", "Name"), |row| Cell::from(row.name.as_str())),
     (bytes("retained_delta", "Retained size +/-"), |row| {

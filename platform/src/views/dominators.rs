@@ -25,9 +25,9 @@ pub enum DominatorsBy {
     Object,
     /// The objects of a class at one level.
     Class,
-    /// Those of the classes of a package.
+    /// The objects of the classes of a package.
     Package,
-    /// Those of the classes of a loader.
+    /// The objects of the classes of a loader.
     Loader,
 }
 

@@ -129,8 +129,8 @@ const ANDROID: [Of<AndroidRow>; 5] = [
     }),
 ];
 
-/// Of Android's dumps: device and program, heaps, and objects whose life is over but that something
-/// still holds.
+/// The facts of Android's dumps: device and program, heaps, and objects whose life is over but that
+/// are still held.
 ///
 /// # Errors
 /// If the query names no column.

@@ -18,8 +18,8 @@ use super::values::{in_words, type_name};
 #[derive(Debug, Clone, Copy, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct FieldsQuery {
-    /// Of class objects: true for static fields (as without it), false for those that the class
-    /// object itself has as an instance of `java.lang.Class`, which dumps seldom hold.
+    /// For class objects: true for static fields (as without it), false for the fields that the
+    /// class object itself has as an instance of `java.lang.Class`, which dumps seldom hold.
     pub statics: Option<bool>,
 }
 

@@ -27,7 +27,7 @@ impl<K: PartialEq, T> Kept<K, T> {
     /// The answer to a question, if `make` finds one.
     ///
     /// # Errors
-    /// Those of `make`.
+    /// Returns the errors of `make`.
     pub fn try_of<E>(&self, key: K, make: impl FnOnce() -> Result<T, E>) -> Result<Arc<T>, E> {
         {
             let mut kept = self.0.lock();

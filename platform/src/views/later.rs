@@ -42,8 +42,8 @@ impl<T> Default for Later<T> {
 pub type Turn = Arc<Mutex<()>>;
 
 impl<T: Send + Sync + 'static> Later<T> {
-    /// The value, if it is there within a time; starts the work where nobody has. The work holds on
-    /// to the analysis.
+    /// The value, if it is there within a time; starts the work if no other caller has. The work
+    /// holds on to the analysis.
     ///
     /// # Errors
     /// If the work has failed, or no thread can be started for it.

@@ -241,13 +241,13 @@ impl Opened {
         let sums = std::thread::Builder::new().name("sums".to_owned());
         // Without a thread, who needs them first works them out.
         let _ = sums.spawn(move || opened.sums().len());
-        // Failures are told to who asks for a path or for referrers.
+        // A request for a path or for referrers reports failures.
         let _ = self.paths(std::time::Duration::ZERO);
         let _ = self.inbound();
     }
 
-    /// The referrers of all objects, if they are known by now; begins to look them up where nobody has.
-    /// Never known for dumps of more than `MAX_INBOUND` objects.
+    /// The referrers of all objects, if they are known by now; begins to look them up if no other caller has. Never
+    /// known for dumps of more than `MAX_INBOUND` objects.
     ///
     /// # Errors
     /// If there is no room for them.

@@ -19,10 +19,10 @@ use super::table::{Cell, Column, Links, Table, bytes, text};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// Those that the object holds.
+    /// References that the object holds.
     #[default]
     Out,
-    /// Those that hold the object.
+    /// References that hold the object.
     In,
 }
 
@@ -50,7 +50,7 @@ struct References<'a> {
     target: ObjectNumber,
     /// The elements of an array, and the indexes of those that are not null.
     elements: Option<(Ids<'a>, Vec<u32>)>,
-    /// Those that have a name, after the elements.
+    /// References that have a name, after the elements.
     named: Vec<(Edge, ObjectNumber)>,
     /// Objects that refer to the target; how is looked for when they are shown.
     holders: Vec<ObjectNumber>,

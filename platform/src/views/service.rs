@@ -26,7 +26,7 @@ pub struct Views {
     schema: OnceCell<SqlSchema>,
 }
 
-/// How long an analysis stays open that nobody looks at.
+/// How long an analysis stays open without a request for it.
 const UNUSED: Duration = Duration::from_secs(15 * 60);
 /// Queries in SQL that run at once, each in a process of its own.
 const QUERIES: usize = 2;
@@ -89,7 +89,7 @@ impl Views {
     /// A profile, which `open` reads where it is not open. Blocks.
     ///
     /// # Errors
-    /// Those of `open`.
+    /// Returns the errors of `open`.
     pub fn profile(
         &self,
         key: &str,
@@ -98,13 +98,13 @@ impl Views {
         self.profiles.get(key, open)
     }
 
-    /// Closes what nobody has looked at for a while, so that a server with nothing to do is small.
+    /// Closes analyses without a request for a while, so that a server with nothing to do is small.
     pub fn expire(&self) {
         self.heaps.expire(UNUSED);
         self.profiles.expire(UNUSED);
     }
 
-    /// Closes whatever nobody is looking at now, so that its files may leave the cache.
+    /// Closes each analysis that no request uses now, so that its files may leave the cache.
     pub fn release(&self) {
         self.heaps.expire(Duration::ZERO);
         self.profiles.expire(Duration::ZERO);

@@ -228,7 +228,7 @@ impl Runner<'_> {
         });
         let (answer, end) = read_answer(output, limit).await?;
         if end == End::Cut {
-            // Nobody waits for the rest of the rows.
+            // No caller waits for the rest of the rows.
             child.start_kill().map_err(ViewError::failed)?;
             child.wait().await.map_err(ViewError::failed)?;
             writing.abort();

@@ -111,7 +111,7 @@ fn crashes_are_counted_and_stops_are_not(catalogue: &dyn Catalogue) {
     }
     let failed = catalogue.job(job).unwrap().unwrap();
     assert_eq!(failed.error, Some(error()));
-    // A job of which nobody is heard again and again is given up in the end.
+    // A job whose workers fall silent again and again is given up in the end.
     assert!(catalogue.retry(job).unwrap());
     let mut lost = 0;
     while catalogue.job(job).unwrap().unwrap().state == JobState::Queued {

@@ -42,7 +42,7 @@ fn a_database_that_is_away_is_an_answer_at_once_and_its_return_is_noticed() {
         thread::sleep(Duration::from_millis(20));
     }
     assert_eq!(claim(&catalogue).unwrap().id, job);
-    // Whoever listens learns that news were lost, and hears the next.
+    // A listener learns that news were lost, and receives the next.
     let mut has_missed = false;
     let mut added = 1;
     let began = Instant::now();
@@ -63,7 +63,7 @@ fn a_database_that_is_away_is_an_answer_at_once_and_its_return_is_noticed() {
 
 #[test]
 fn a_database_that_says_nothing_is_given_up() {
-    // Connections are accepted by the system, and nobody answers.
+    // The system accepts connections, and no process answers.
     let mute = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = mute.local_addr().unwrap().port();
     let address = format!("postgres://hprof@127.0.0.1:{port}/x?sslmode=disable");

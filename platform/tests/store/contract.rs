@@ -65,7 +65,7 @@ pub fn publish(store: &dyn Store, bytes: &[u8]) -> DumpId {
     let hash = hash(bytes);
     let dump = DumpId::of_hash(&hash);
     store.publish(&part, &dump, &hash).unwrap();
-    // Whoever fails after that can do it again.
+    // A caller that fails after that can do it again.
     assert_eq!(store.parts().unwrap(), std::slice::from_ref(&part));
     store.publish(&part, &dump, &hash).unwrap();
     store.delete_part(&part).unwrap();

@@ -1,4 +1,4 @@
-//! What every store keeps to: the folder, and object storage over a real S3 server.
+//! The contract of every store: the folder, and object storage over a real S3 server.
 
 mod bucket;
 mod contract;

@@ -228,7 +228,7 @@ async fn answer_to(
             tokio::spawn(async move {
                 tokio::time::sleep(LATE).await;
                 let body = s3s::Body::from(body.unwrap_or_default());
-                // Nobody waits for the answer.
+                // No client waits for the answer.
                 let _ = service.call(Request::from_parts(head, body)).await;
                 faults.is_busy.store(false, Ordering::Relaxed);
             });

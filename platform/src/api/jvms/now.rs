@@ -20,7 +20,7 @@ use crate::state::AppState;
 use crate::views::page::TableQuery;
 use crate::views::table::Table;
 
-/// Whether garbage is collected first.
+/// Parameters of the histogram.
 #[derive(Debug, Clone, Copy, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct HistogramQuery {

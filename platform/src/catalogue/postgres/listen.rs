@@ -19,7 +19,7 @@ const DEADLINE: Duration = Duration::from_secs(5);
 /// The pause after a loss.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Listens as long as somebody holds the pool.
+/// Listens as long as the pool has an owner.
 pub(super) async fn run(pool: Weak<Pool>, news: broadcast::Sender<News>) {
     while let Some(pool) = pool.upgrade() {
         listen(&pool, &news).await;
@@ -34,7 +34,7 @@ async fn listen(pool: &Arc<Pool>, news: &broadcast::Sender<News>) {
         let news = news.clone();
         move |payload: &str| {
             if let Some(found) = of_payload(payload) {
-                // Nobody may listen.
+                // There may be no listener.
                 let _ = news.send(found);
             }
         }
@@ -58,7 +58,7 @@ async fn listen(pool: &Arc<Pool>, news: &broadcast::Sender<News>) {
         }
         if question != "SELECT 1" {
             "SELECT 1".clone_into(&mut question);
-            // Before that nobody listened.
+            // Before that no connection listened.
             let _ = news.send(News::Missed);
         }
         let mut waited = Duration::ZERO;

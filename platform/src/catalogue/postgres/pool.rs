@@ -1,5 +1,5 @@
 //! Connections to the database. Every call has a deadline, and after a failure to connect calls fail
-//! at once until the next try is due, so that nobody waits for a database that is away.
+//! at once until the next try is due, so that no caller waits for a database that is away.
 
 use std::collections::HashMap;
 use std::future::poll_fn;

@@ -11,9 +11,9 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use super::listen::CHANNEL;
 use super::pool::Pool;
 
-/// News that wait to be told.
+/// News that wait to be sent.
 const BACKLOG: usize = 1024;
-/// The most that are told by one statement.
+/// The most news that one statement sends.
 const BATCH: usize = 256;
 
 /// The way to all listeners.
@@ -26,7 +26,8 @@ impl Teller {
         (Self(teller), told)
     }
 
-    /// Has something told soon. Where too much waits, listeners are told to look again.
+    /// Queues news to be sent soon. Where too many wait, listeners are asked to fetch the state
+    /// again.
     pub(super) fn tell(&self, news: String) {
         if let Err(TrySendError::Full(_)) = self.0.try_send(news) {
             tracing::debug!("news are not told: too many wait");
@@ -47,7 +48,7 @@ pub(super) async fn run(pool: Weak<Pool>, mut told: Receiver<String>) {
         }
         batch.dedup();
         let sql = "SELECT pg_notify($1, news) FROM unnest($2::text[]) AS news";
-        // Whoever loses the database learns that news may be missing.
+        // A server that loses the database learns that news may be missing.
         let _ = pool.rows(sql, &[&CHANNEL, &batch]).await;
         batch.clear();
     }

@@ -119,8 +119,8 @@ impl Direct for ObjectFiles {
         sha256: &ContentHash,
     ) -> io::Result<()> {
         self.name_blob(part, bytes, dump, sha256)?;
-        // It is a dump by now, and whoever repeats the request would find no upload. An entry that
-        // stays goes with the sweep.
+        // It is a dump by now, and a client that repeats the request would find no upload. An entry
+        // that stays goes with the sweep.
         let _ = (self.remote).delete(&self.remote.path(&["uploads", part.as_str()]));
         Ok(())
     }

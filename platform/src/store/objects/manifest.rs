@@ -63,7 +63,7 @@ impl UploadEntry {
     }
 }
 
-/// A wish that the storage cannot fulfil, in words for whoever wished it.
+/// A wish that the storage cannot fulfil, in words for the caller.
 pub(super) fn invalid(words: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, words)
 }

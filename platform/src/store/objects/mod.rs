@@ -207,7 +207,7 @@ impl Store for ObjectFiles {
         let blob = self.remote.path(&["blobs", part.as_str()]);
         self.remote.send(file, &blob)?;
         self.name_blob(part, about.len(), dump, sha256)?;
-        // A file that somebody else has too would get another time.
+        // A file that has another link would get another time.
         if about.nlink() > 1 {
             return Ok(());
         }

@@ -48,7 +48,7 @@ pub(in crate::store) struct Remote {
     patience: Duration,
 }
 
-/// What signs requests of others.
+/// The signer of requests that clients send.
 pub(super) struct Signing {
     signer: Arc<dyn Signer>,
     /// Scheme, host and port of what is signed.
@@ -118,7 +118,7 @@ impl Remote {
         let stopped = || io::Error::from(Fault::Unavailable("the client has ended".to_owned()));
         let runtime = self.runtime.as_ref().ok_or_else(stopped)?;
         runtime.spawn(async move {
-            // Nobody waits any more if this fails.
+            // The caller does not wait any more if this fails.
             let _ = send.send(work.await);
         });
         let done = receive.recv().map_err(|_| stopped())?;
@@ -213,7 +213,7 @@ impl Remote {
         self.wait(async move { Ok(files.list_with_delimiter(Some(&path)).await?.objects) })
     }
 
-    /// What signs requests of others, where the storage lets that be done.
+    /// The signer of requests that clients send, where the storage supports it.
     pub(super) fn signing(&self) -> Option<&Signing> {
         self.signing.as_ref()
     }
@@ -306,7 +306,7 @@ impl Remote {
     /// `take` on the thread of the caller.
     ///
     /// # Errors
-    /// Those of the storage, of `take`, and if the object is shorter.
+    /// Returns the errors of the storage and of `take`. Fails too if the object is shorter.
     pub(super) fn fetch(
         &self,
         path: &Path,

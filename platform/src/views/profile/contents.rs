@@ -112,7 +112,7 @@ pub struct ProfileAbout {
     /// The threads of the first dimension, those that cost most first; none if the profile does not
     /// tell threads apart.
     pub threads: Vec<ThreadCost>,
-    /// What the profile lacks, as sentences; empty for a sound one.
+    /// The gaps of the profile, as sentences; empty for a sound one.
     pub notes: Vec<String>,
     /// The profiler's own counts and settings, as they stand in the file.
     pub remarks: Vec<String>,

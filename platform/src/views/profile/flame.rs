@@ -37,7 +37,7 @@ pub struct FlameNode {
     pub v: u64,
     /// The cost of the frame itself.
     pub s: u64,
-    /// Of comparisons: by how much `v` is more than in the profile before.
+    /// In comparisons: by how much `v` is more than in the profile before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub d: Option<i64>,
     /// The frames called from here, the most costly first. Small ones are left out, so they may

@@ -1,9 +1,9 @@
-//! What the profiler's remarks tell of losses, in sentences.
+//! Sentences for the losses that the profiler's remarks report.
 
 use hprof_stacks::pictures::numbers::count;
 
-/// A sentence for each loss that makes a profile less exact than it looks. Other counts of the profiler say
-/// nothing to somebody who reads a profile.
+/// A sentence for each loss that makes a profile less exact than it looks. Other counts of the profiler say nothing to
+/// a reader of a profile.
 pub(super) fn losses(remarks: &[String]) -> Vec<String> {
     let words = || {
         let lines = remarks.iter().filter(|line| line.starts_with("hprof-rs"));

@@ -139,7 +139,7 @@ impl<'a> Neighbours<'a> {
 
 /// The row of a method's own cost among those of its callees.
 const OWN: &str = "<the method itself>";
-/// The row of calls by nobody among those of a method's callers.
+/// The row of calls without a caller among those of a method's callers.
 const OUTERMOST: &str = "<outermost>";
 
 fn neighbours(

@@ -100,7 +100,7 @@ fn a_query_that_takes_too_long_is_ended() {
     assert!(matches!(ended, Err(ViewError::TooLong(_))), "{ended:?}");
     let pid = std::fs::read_to_string(script.0.path().join("pid")).unwrap();
     let stat = format!("/proc/{}/stat", pid.trim());
-    // It has ended, or waits for nobody but its parent to notice.
+    // It has ended, or waits only for its parent to reap it.
     let is_gone = || std::fs::read_to_string(&stat).map_or(true, |it| it.contains(") Z "));
     let waits = (0..200).find(|_| {
         std::thread::sleep(Duration::from_millis(10));
