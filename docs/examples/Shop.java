@@ -17,7 +17,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The program of docs/questions: a service with a slow method, a leak and a lock that everybody wants. */
+/** The program of docs/questions: a service with a slow method, a leak and a contended lock. */
 public class Shop {
     static final AtomicLong SERVED = new AtomicLong();
 
@@ -116,7 +116,7 @@ class Session {
     }
 }
 
-/** The lock that everybody wants: a receipt is signed while it is held. */
+/** The contended lock: a receipt is signed while it is held. */
 class AuditLog {
     static final AuditLog ONLY = new AuditLog();
 
