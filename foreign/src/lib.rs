@@ -134,7 +134,7 @@ impl Kind {
     }
 }
 
-/// A thread. Those of one name are one.
+/// A thread. Threads of one name are one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Thread {
     /// The serial by which traces refer to it.

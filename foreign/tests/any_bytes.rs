@@ -117,7 +117,7 @@ fn a_recording_is_read() {
     let costs = by_method(&profile.stacks, &profile.weights[0]);
     assert_eq!(costs[0].name, "Work.spin");
     assert!(profile.threads.iter().any(|it| it.name == "main"));
-    // What is cut off is named with its place.
+    // The profile names a cut with its place.
     let cut =
         read(&RECORDING[..RECORDING.len() - 100], Kind::Jfr, &mut |_| {}).expect("a recording");
     assert!(
@@ -192,7 +192,7 @@ fn a_cut_recording_is_read_up_to_its_end() {
             assert_eq!(samples(&both).0, found + all, "{cut}");
         }
     }
-    // What lies between two recordings has copies too.
+    // The bytes between two recordings have copies too.
     let rest = &RECORDING[113_000..121_000];
     let both = [&RECORDING[..], rest, &RECORDING].concat();
     let (found, profile) = samples(&both);

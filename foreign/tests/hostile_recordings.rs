@@ -125,7 +125,7 @@ fn a_long_name_is_not_repeated_without_end() {
     assert_eq!(profile.damaged, 1);
     let message = &profile.damage[0].message;
     assert!(message.contains("repeats long names"), "{message}");
-    // What there is room for is there.
+    // The names that there is room for are there.
     let named = profile.weights[0].rows[0].trace;
     let first = profile.stacks.frames_of(named)[0];
     assert_eq!(profile.stacks.frame(first).class_name.len(), 60_000);

@@ -153,7 +153,7 @@ fn record_name(tag: u8) -> &'static str {
     }
 }
 
-/// A text in quotes. What a terminal would obey stays in it: the code that prints the line escapes that, once.
+/// A text in quotes. Control characters stay in it: the code that prints the line escapes them, once.
 fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');

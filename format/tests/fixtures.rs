@@ -304,7 +304,7 @@ fn android() {
     check(&file, "V1_0_3 Four", &expected);
 }
 
-/// Whatever byte a file is cut at, all that lies before stays readable and the cut is told.
+/// Whatever byte a file is cut at, all that lies before stays readable and the cut is reported.
 #[test]
 fn a_file_cut_anywhere_yields_all_before_the_cut() {
     let file = data("hprof-32.bin");

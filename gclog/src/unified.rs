@@ -224,7 +224,7 @@ impl<'a> Named<'a> {
         }
         let family = match name {
             b"Young" | b"Mixed" => Family::Young,
-            // Of G1 up to JDK 11, which has a cause, and of CMS.
+            // A pause of G1 up to JDK 11, which has a cause, and of CMS.
             b"Initial Mark" if count > 0 => Family::Young,
             b"Full" => Family::Full,
             b"Degenerated GC" => Family::Degenerated,
@@ -315,7 +315,7 @@ fn concurrent(text: &[u8], at: Option<Nanos>, statistics: &mut Statistics) {
             && let (_, Some(word)) = last_word(start)
             && let Some((change, _)) = numbers::change(word)
         {
-            // What Shenandoah copies is in the sizes too.
+            // The objects that Shenandoah copies are in the sizes too.
             statistics.is_allocation_exact = false;
             statistics.heap_change(at, change);
         }

@@ -113,7 +113,7 @@ fn a_young_and_a_full_pause_for_metaspace_are_one_collection() {
 
 #[test]
 fn concurrent_collections_that_were_asked_for_are_found() {
-    // Of ZGC up to JDK 20, of the generational one, and of Shenandoah in JDK 17 and 25.
+    // Logs of ZGC up to JDK 20, of the generational one, and of Shenandoah in JDK 17 and 25.
     for log in [
         "[0.33s][info][gc] GC(0) Garbage Collection (System.gc()) 6M(2%)->4M(1%)\n\
          [0.5s][info][gc] GC(1) Garbage Collection (Warmup) 6M(2%)->4M(1%)\n\
@@ -194,7 +194,7 @@ fn stops_of_collectors_are_no_other_stops() {
         );
         fact(&read(&log), "other-stops").to_owned()
     };
-    // Of JDK 8 to 25.
+    // Operations of JDK 8 to 25.
     for operation in [
         "G1TryInitiateConcMark",
         "G1PauseRemark",

@@ -76,7 +76,8 @@ fn hooks_stand_where_they_belong() {
     assert_eq!((repair.1.as_str(), repair.2.as_str()), ("repair", "(JI)V"));
     assert_eq!(after[10..13], [87, 31, 184]);
     assert_eq!((code.max_stack, code.max_locals), (4, 3));
-    // What the repair hook throws goes on after it; then the old entry.
+    // First the entry for exceptions of the repair hook, which continue after it; then the old
+    // entry.
     assert_eq!(code.exceptions, [[16, 22, 22, 0], [10, 11, 16, 0]]);
     let lines = code.attribute("LineNumberTable").unwrap();
     assert_eq!(lines, [0, 2, 0, 0, 0, 10, 0, 11, 0, 11]);

@@ -237,7 +237,7 @@ fn head_of(path: &Path) -> (Vec<u8>, u64) {
     };
     let length = file.metadata().map_or(0, |metadata| metadata.len());
     let mut bytes = Vec::new();
-    // What cannot be read is not shown.
+    // Unreadable bytes are not shown.
     let _ = file.take(MAX_BYTES).read_to_end(&mut bytes);
     (bytes, length)
 }

@@ -18,7 +18,7 @@ fn vm_counts(histogram: &str) -> BTreeMap<String, (u64, u64)> {
         rank.strip_suffix(':')?;
         // The address in a hidden class's name differs from command to command.
         let name = family(&source_form(name)).into_owned();
-        // What fills gaps between objects is written as arrays of ints.
+        // Objects that fill gaps are written as arrays of ints.
         let name = match name.as_str() {
             "jdk.internal.vm.FillerElement[]" => "int[]".to_owned(),
             _ => name,
@@ -63,7 +63,7 @@ fn compare(jdk: &'static Jdk, program: &str, flags: &[&str]) {
         if name == "java.lang.Class" {
             continue;
         }
-        // What the VM itself counts differently the second time is made by the commands.
+        // Objects that the VM itself counts differently the second time are made by the commands.
         if after.get(name) == Some(counts) {
             let found = ours.get(name.as_str()).copied().unwrap_or_default();
             compared += 1;

@@ -135,7 +135,7 @@ fn counts_are_exact_from_the_attaching_to_the_detaching() {
         });
         round(&running, 9);
 
-        // What is still running from then goes on with the same paths.
+        // Calls that are still running from then go on with the same paths.
         let said = attach(&running, "cpu=times,depth=7,file=other.txt");
         assert!(
             said.contains("-1") || said.contains("return code"),

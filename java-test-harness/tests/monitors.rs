@@ -349,7 +349,7 @@ fn a_dump_names_deadlocks() {
             };
             assert_eq!(status, Some(expected), "{thread}");
         }
-        // What goes on is charged up to each dump.
+        // A wait that goes on is charged up to each dump.
         assert!(profile.contention.iter().all(|table| table.rows.len() >= 6));
     });
 }

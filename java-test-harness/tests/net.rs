@@ -172,7 +172,7 @@ fn binary_commands_have_their_effect() {
             panic!("one HEAP SUMMARY")
         };
         assert!(u4(summary, 0) > 100_000 && u4(summary, 4) > 1000);
-        // What was allocated after the clearing alone is in the last table: next to nothing, since
+        // Only objects allocated after the clearing are in the last table: next to none, since
         // allocations are off.
         assert!(rows(sites[3]) < rows(sites[0]) / 2, "{}", rows(sites[3]));
         let settings: Vec<(u32, u8)> = bodies(&bytes, 14)

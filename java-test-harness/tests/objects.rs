@@ -109,7 +109,7 @@ fn fields_referrers_and_ids_are_those_of_the_object() {
             assert!(referrers.contains(&expected), "{expected}: {referrers:?}");
         }
         assert!(value(&reply, "pause_ms").parse::<f64>().unwrap() > 0.0);
-        // What it refers to can be asked for by its id.
+        // An object that it refers to can be asked for by its id.
         let data = cart["field.data"].rsplit_once('#').unwrap().1;
         let reply = ask(&running, &format!("object #{data} referrers=n"));
         let data = object(&reply, 1);

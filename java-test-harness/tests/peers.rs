@@ -141,7 +141,7 @@ fn a_front_end_that_reads_slowly_does_not_hold_the_end_of_the_program() {
         let took = told.elapsed();
         over.store(true, Ordering::Relaxed);
         let read = reader.join().expect("it only reads");
-        // What the kernel's buffers hold has gone at once, so only a part is waited for.
+        // Bytes that fit the kernel's buffers are sent at once, so only a part is waited for.
         assert!(
             took < Duration::from_secs(30),
             "{took:?}, {read} bytes read"

@@ -49,7 +49,8 @@ fn stacks_of_obsolete_methods_do_not_end_the_program() {
             let known = rows.filter(|row| row.class == "int[]");
             let known = known.map(|row| row.allocated_objects).sum::<u64>() as f64;
             let made = outcome.printed("made");
-            // Those of an obsolete method that has the id of a freed one are at an unknown method.
+            // Allocations of an obsolete method that has the id of a freed one are at an unknown
+            // method.
             assert!(
                 made > 1e5 && known <= made && known > 0.9 * made,
                 "{options}: {known} of {made}"

@@ -157,7 +157,7 @@ impl Analyses {
     async fn job(&self, key: String, found: Found) -> Result<Arc<Job>, Refusal> {
         let mut jobs = self.jobs.lock().await;
         if let Some(job) = jobs.get(&key) {
-            // What has failed may succeed now: the disk was full, or the memory taken.
+            // A failed job may succeed now: the disk was full, or the memory taken.
             if !matches!(*job.state.borrow(), State::Failed(_) | State::Cancelled) {
                 return Ok(Arc::clone(job));
             }

@@ -94,7 +94,7 @@ impl Cache {
                 let used = fs::metadata(path.join("outcome.json")).or_else(|_| fs::metadata(&path));
                 let used = used.and_then(|about| about.modified()).unwrap_or(now);
                 let files = fs::read_dir(&path).into_iter().flatten().flatten();
-                // What files occupy, not how far they reach.
+                // The bytes that files occupy on the disk, not their lengths.
                 let bytes = files
                     .filter_map(|file| Some(file.metadata().ok()?.blocks() * 512))
                     .sum();

@@ -111,7 +111,7 @@ fn hexadecimal_float(text: &str) -> Option<f64> {
     }
     let mut mantissa: u64 = 0;
     let mut exponent: i64 = 0;
-    // Whether digits that no longer fit had a bit set: it decides the rounding.
+    // True if digits that no longer fit had a bit set: it decides the rounding.
     let mut sticky = false;
     for (index, digit) in whole.chars().chain(fraction.chars()).enumerate() {
         let digit = digit.to_digit(16)?;

@@ -95,7 +95,7 @@ impl AppState {
     }
 }
 
-/// The role that a request needs; none if anybody may send it: the page has no secrets in it.
+/// The role that a request needs; none if any client may send it: the page has no secrets in it.
 pub fn needed(method: &Method, path: &str) -> Option<Role> {
     if path == "/metrics" {
         return Some(Role::Reader);

@@ -193,8 +193,8 @@ impl AppState {
         self.on_a_thread(&self.0.threads.work, work).await
     }
 
-    /// Looks something up before it is known who asks. Such looks have few threads, which nothing else
-    /// takes: neither holds the other up.
+    /// Looks something up before the caller is authenticated. Such looks have few threads, which nothing else takes:
+    /// neither holds the other up.
     ///
     /// # Errors
     /// Errors of the look, and a panic of it.

@@ -321,7 +321,7 @@ fn a_recording_grows_ends_and_stays() {
     assert_eq!(about["threads"][0]["name"], "main");
     assert!(about["revision"].as_u64().unwrap() >= 2, "{about}");
     assert_eq!(about["has_timeline"], true);
-    // Of the last second there are fewer samples than of all the time.
+    // The last second has fewer samples than the whole recording.
     let last = site.ok("/1/profile/flame?last=1")["total"]
         .as_u64()
         .unwrap();

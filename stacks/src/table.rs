@@ -77,7 +77,7 @@ pub struct Stacks {
 }
 
 impl Stacks {
-    /// Changes frames, such as their names. Those that are equal afterwards stay apart.
+    /// Changes frames, such as their names. Frames that are equal afterwards stay apart.
     pub fn change_frames(&mut self, change: impl FnMut(&mut Frame)) {
         self.frames.iter_mut().for_each(change);
         self.index.clear();

@@ -271,7 +271,7 @@ impl Open {
             "CW" if innermost.starts_with("java.lang.Thread.sleep") => State::TimedWaiting,
             "CW" if waits => State::Waiting,
             "Z" => State::Terminated,
-            // Those that the dump has stopped, and those within system calls, are in CW too.
+            // Threads that the dump has stopped, and threads within system calls, are in CW too.
             "R" | "CW" | "S" => State::Runnable,
             _ => State::Unknown,
         };

@@ -1,4 +1,4 @@
-//! Dumps of other tools than the JDK's own printers. Those of JDK 17 and 25 come from JVMs, that of `jstack -F` of JDK
+//! Dumps of other tools than the JDK's own printers. Dumps of JDK 17 and 25 come from JVMs, that of `jstack -F` of JDK
 //! 8 and the javacore from their documentation.
 
 use std::collections::BTreeMap;

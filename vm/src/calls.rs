@@ -1,4 +1,4 @@
-//! Classes, methods and fields through JNI. Those that take ids are `unsafe`: JNI checks nothing.
+//! Classes, methods and fields through JNI. Calls that take ids are `unsafe`: JNI checks nothing.
 
 use std::ffi::{CStr, c_char};
 use std::ptr;

@@ -10,10 +10,10 @@
 //!   (`SystemCallFilter=@system-service` of systemd), and may end the process that calls it.
 //!   `rt_sigprocmask` is allowed wherever there are threads.
 //!
-//! Memory can be unmapped between question and load. What [`load`] reads is never unmapped by
-//! another thread while it is looked at: the stack of the current thread, the code cache, strings
-//! of the VM. The address may be wrong; then it is not readable at any time. What the VM may free at
-//! any moment goes through `Copier`, where the kernel itself reads.
+//! Memory can be unmapped between question and load. The memory that [`load`] reads is never unmapped by another thread
+//! while it is looked at: the stack of the current thread, the code cache, strings of the VM. The address may be wrong;
+//! then it is not readable at any time. Memory that the VM may free at any moment goes through `Copier`, where the
+//! kernel itself reads.
 //!
 //! A load takes 100 ns or so, a copy microseconds: on hot paths, addresses are compared with known
 //! bounds instead.

@@ -12,7 +12,7 @@
 //!   in the first place could be unmapped between question and load, within microseconds.
 //!
 //! Single places are looked up outside of handlers, at a point where the VM keeps the stack in order, so there is no garbage
-//! to be expected. What the kernel said of a page is remembered from one such place to the next.
+//! to be expected. The kernel's answer for a page is remembered from one such place to the next.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};

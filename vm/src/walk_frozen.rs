@@ -151,8 +151,8 @@ fn instance_bytes(structs: VmStructs, vm: Vm<'_>, mirror: Ref<'_, Class>) -> Res
         (0..TRIES).find_map(|_| {
             // SAFETY: HotSpot has such tables only, and the reference is live.
             let object = unsafe { handle_word(mirror.get().as_raw()) };
-            // SAFETY: Rust has no references to objects of Java or to the VM's classes. What is found is proven by an
-            // id that the VM has given for a method of this class.
+            // SAFETY: Rust has no references to objects of Java or to the VM's classes. The result is proven by an id
+            // that the VM has given for a method of this class.
             unsafe {
                 let class = load::<usize>(object.checked_add(class_at)?)?;
                 if !has_id(class, ids, id)? {

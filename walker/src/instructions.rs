@@ -1,4 +1,5 @@
-//! What the instructions around an interrupted program counter say about the frame (x86-64).
+//! Infers the state of the frame from the instructions around an interrupted program counter
+//! (x86-64).
 //!
 //! ```text
 //! entry:  mov  [rsp - n], eax      the stack has room         return address at rsp
@@ -114,7 +115,7 @@ fn entering<M: Memory>(memory: &M, entry: usize, pc: usize) -> Option<Built> {
             (0x66, 0x66, 0x90) => 3,
             (0x66, 0x90, _) => 2,
             (0x90, ..) => 1,
-            // What follows does not touch the stack pointer until the frame is complete.
+            // The rest does not touch the stack pointer until the frame is complete.
             _ if matches!(built, Built::Complete | Built::Room) => return Some(built),
             _ => return None,
         };

@@ -242,7 +242,7 @@ fn framed(tag: u8, serial: u32, body: &[u8]) -> Vec<u8> {
 
 impl Command {
     /// Reads a command. `body` is the beginning of a body of `length` bytes: all of it, or its
-    /// first [`MAX_BODY`] bytes. What follows in a longer body is ignored.
+    /// first [`MAX_BODY`] bytes. The rest of a longer body is ignored.
     ///
     /// # Errors
     /// [`FrameError`].

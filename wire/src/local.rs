@@ -159,7 +159,7 @@ impl Node {
     }
 
     /// Connects, if the socket belongs to one of these users and one of them listens. Nothing is
-    /// sent to anybody else.
+    /// sent to another listener.
     ///
     /// # Errors
     /// If the socket belongs to another user, or takes no connection until the deadline.

@@ -43,7 +43,8 @@ pub struct Reply {
     pub refused: Option<String>,
 }
 
-/// A value of the answer to a request. Those of one request come in order, before its [`Reply`].
+/// A value of the answer to a request. The values of one request come in order, before its
+/// [`Reply`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Value {
     /// The number of the request.

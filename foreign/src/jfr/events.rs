@@ -238,7 +238,7 @@ impl Events {
             },
             Kind::Allocation | Kind::OutsideBuffer | Kind::Live | Kind::NativeMemory => {
                 match (size, factor) {
-                    // What one sample stands for: its size and the inverse of its chance.
+                    // The bytes that one sample stands for: its size and the inverse of its chance.
                     (Some(size), Some(factor)) => (size as f64 * f64::from(factor).max(1.0)) as u64,
                     (Some(size), None) if weight.is_none() => size,
                     _ => weight.or(size).unwrap_or(0),

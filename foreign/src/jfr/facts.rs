@@ -180,7 +180,8 @@ impl<'a> Recorded<'a, '_> {
 
 /// Takes the events of a recording.
 pub trait Visitor<'a> {
-    /// Takes an event. Those of a chunk come in the order of the file, which is not that of time.
+    /// Takes an event. The events of a chunk come in the order of the file, which is not that of
+    /// time.
     fn event(&mut self, event: &Recorded<'a, '_>);
 
     /// A chunk has ended; its start and end, in nanoseconds since 1970-01-01 UTC. The end is that of its last

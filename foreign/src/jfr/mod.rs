@@ -132,7 +132,7 @@ impl Part {
         match &self.chunk {
             Ok((head, cut)) => {
                 let is_read = chunk::read(file, start..end, head, sink);
-                // What is said of a chunk that was not read says this too.
+                // The report on a chunk that was not read says this too.
                 if let Some(cut) = cut.as_ref().filter(|_| is_read) {
                     sink.damage(Some(start), 0, cut.clone());
                 }

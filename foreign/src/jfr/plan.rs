@@ -344,7 +344,7 @@ impl<'a> Plans<'a> {
                     of,
                     unit,
                 }),
-                // What has no fields takes no bytes.
+                // A type without fields takes no bytes.
                 (false, None) if inner.steps.is_empty() => {}
                 (false, None) => steps.push(Step::Inside(inner)),
             }

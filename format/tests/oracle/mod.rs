@@ -55,7 +55,7 @@ pub fn sub_record_length(file: &[u8], at: usize, id: usize) -> usize {
             let element = width(file[at + 1 + id + 4 + 4], id);
             id + 4 + 4 + 1 + length * element
         }
-        // The same without elements.
+        // A primitive array without elements.
         0xc3 => id + 4 + 4 + 1,
         // A class.
         0x20 => {

@@ -158,7 +158,7 @@ pub(super) fn metadata(summary: &Summary) -> Option<Finding> {
 
 pub(super) fn throughput(summary: &Summary) -> Option<Finding> {
     let throughput = summary.throughput?;
-    // Of a few seconds, most are the start of the JVM.
+    // In a log of a few seconds, the start of the JVM takes most of them.
     let is_long = summary.duration? >= Nanos(10_000_000_000);
     (throughput < MIN_THROUGHPUT && is_long).then(|| {
         Finding::new(
@@ -269,7 +269,7 @@ fn is_for_collection(operation: &str) -> bool {
     ];
     // Classes of operations have a prefix that logs leave out.
     let name = operation.strip_prefix("VM_").unwrap_or(operation);
-    // Of compiled code, in spite of its name.
+    // An operation on compiled code, in spite of its name.
     let is_of_code = name == "ZombieAll";
     let begins = begins.iter().any(|begin| name.starts_with(begin));
     (begins && !is_of_code) || name.contains("Collect")

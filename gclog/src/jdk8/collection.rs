@@ -36,7 +36,7 @@ pub(super) fn read(inner: &[u8], at: Option<Nanos>, statistics: &mut Statistics)
         b"CMS Final Remark" => (b"Remark", Family::Phase),
         _ if find(inner, b"CMS-initial-mark").is_some() => (b"Initial Mark", Family::Phase),
         _ if find(inner, b"CMS-remark").is_some() => (b"Remark", Family::Phase),
-        // Those of CMS without causes and details: `GC 13606K(25088K), 0.0008 secs`.
+        // Lines of CMS without causes and details: `GC 13606K(25088K), 0.0008 secs`.
         _ if !is_full && is_occupancy(rest) => (b"Mark", Family::Phase),
         _ if rest.starts_with(b" remark") => (b"Remark", Family::Phase),
         _ if rest.starts_with(b" cleanup") => (b"Cleanup", Family::Phase),

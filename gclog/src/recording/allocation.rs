@@ -1,9 +1,9 @@
 //! The bytes that threads have allocated, by their own counters.
 //!
-//! A concurrent collector's events tell the heap before and after a cycle. What the program allocates during the cycle
-//! is in neither, which is most of it where cycles follow each other closely. The counters of threads
-//! (`jdk.ThreadAllocationStatistics`) have it, at the begin and end of each chunk; those of threads that end in between are
-//! lost.
+//! A concurrent collector's events tell the heap before and after a cycle. The allocation of the program during the
+//! cycle is in neither, which is most of it where cycles follow each other closely. The counters of threads
+//! (`jdk.ThreadAllocationStatistics`) have it, at the begin and end of each chunk; those of threads that end in between
+//! are lost.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ impl Allocation {
             }
             None if has_room => {
                 self.threads.insert(thread, bytes);
-                // What it has allocated before the recording is no part of it.
+                // Its allocation before the recording is no part of the sum.
                 if !is_at_the_begin {
                     self.sum = self.sum.saturating_add(bytes);
                 }

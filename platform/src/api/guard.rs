@@ -341,7 +341,7 @@ fn harden(state: &AppState, path: &str, headers: &mut HeaderMap) {
 
 /// The policy of a page that may also send to an origin.
 fn policy_with(origin: &str) -> String {
-    // What would end the directive is no part of an origin.
+    // Characters that would end the directive are no part of an origin.
     let is_origin = !origin.contains([' ', ';', ',', '\'', '"']);
     match is_origin && origin.starts_with("http") {
         true => POLICY.replace(

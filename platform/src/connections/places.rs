@@ -172,7 +172,7 @@ impl Registry {
     }
 
     /// The connection of an address without a token that gives way first, and how long it has been
-    /// quiet. Those whose request is being answered come last.
+    /// quiet. Connections whose request is being answered come last.
     fn quietest(&self, address: IpAddr, but: Option<u64>) -> Option<(u64, Duration)> {
         let candidates = self.entries.iter().filter(|(serial, entry)| {
             !entry.has_token && entry.address == address && Some(**serial) != but

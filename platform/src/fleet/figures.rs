@@ -52,7 +52,7 @@ impl Figures {
     }
 }
 
-/// The classes that retain most. Those whose names differ only in what changes from run to run are one.
+/// The classes that retain most. Classes whose names differ only in what changes from run to run are one.
 fn classes(report: &Report) -> Vec<ClassFigures> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut classes: Vec<ClassFigures> = Vec::new();

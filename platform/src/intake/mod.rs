@@ -121,7 +121,7 @@ fn look(head: &[u8], recognise: Recognise) -> Result<(), Problem> {
     if is_taken {
         return Ok(());
     }
-    // Of plain text the advice for commands names fewer kinds than a server takes.
+    // For plain text, the advice for commands names fewer kinds than a server takes.
     let found =
         recognise(head.get(..HEAD).unwrap_or(head)).filter(|(what, _)| *what != "plain text");
     let detail = match found {

@@ -66,7 +66,7 @@ pub(super) async fn supervise(state: AppState, job: Job, place: OwnedSemaphorePe
         let removed = state.store().abandon_analysis(&dump, attempt);
         removed.map_err(Problem::internal)
     });
-    // What remains goes at the next start.
+    // The next start removes any rest.
     let _ = removed.await;
     loop {
         let (ending, dump) = (Arc::clone(&ending), job.dump.clone());

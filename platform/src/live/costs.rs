@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// The measures that slices have. What is alive is no sum over time, and has no slices.
+/// The measures that slices have. Live objects are no sum over time, and have no slices.
 const MEASURES: [Measure; 6] = [
     Measure::Samples,
     Measure::Time,

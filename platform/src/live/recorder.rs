@@ -26,7 +26,7 @@ const DUMP_SHARE: u32 = 20;
 const LOOK_SHARE: u32 = 4;
 /// How often the agent is asked for its cost.
 const COST_EACH: Duration = Duration::from_secs(5);
-/// How long an answer may take. What comes later is added with the next look.
+/// How long an answer may take. Counts that come later are added with the next look.
 const ANSWER: Duration = Duration::from_secs(10);
 /// How long the stream of an agent that has ended may stay open.
 const REST: Duration = Duration::from_secs(3);
@@ -107,7 +107,7 @@ impl Recorder {
             self.tell();
         };
         if !self.link.has_ended() {
-            // What came since the last look.
+            // Takes the counts since the last look.
             let _ = self.look();
             self.detach();
         }

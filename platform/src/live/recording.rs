@@ -1,4 +1,4 @@
-//! A live recording: what came of it so far, and who looks at it.
+//! A live recording: its results so far, and when a client last viewed it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -190,7 +190,7 @@ impl Recording {
         data.text.push(text);
         let contents = Arc::make_mut(&mut data.text.contents);
         let mut found = Found::default();
-        // What has no stack here counts for the trace without frames.
+        // A trace without a stack here counts for the trace without frames.
         let stacks = &contents.stacks;
         let known = |trace| match stacks.trace(trace) {
             Some(_) => trace,

@@ -1,6 +1,6 @@
 //! Limits of rules: sizes with a unit, and numbers.
 
-/// The units of sizes. Those of 1000 are as tables and reports show sizes.
+/// The units of sizes. Units of 1000 are as tables and reports show sizes.
 const UNITS: [(&str, u64); 9] = [
     ("B", 1),
     ("kB", 1000),

@@ -131,7 +131,7 @@ impl Cache {
 
     fn place(&self, key: &str, from: &Path) -> io::Result<()> {
         let to = self.folder.join(key);
-        // What an earlier entry of that name left is not known to anybody.
+        // No code knows the files that an earlier entry of that name left.
         remove(&to)?;
         fs::rename(from, &to)
     }

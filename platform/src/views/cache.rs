@@ -35,8 +35,8 @@ impl Default for CacheLimits {
 /// How long others wait for one who opens.
 const WAIT: Duration = Duration::from_secs(60);
 
-/// Analyses by key, the least recently used of which go first. What is in use stays in memory until
-/// its last user has it no more.
+/// Analyses by key, the least recently used of which go first. An analysis in use stays in memory
+/// until its last user has it no more.
 #[derive(Debug)]
 pub struct Cache<T> {
     limits: CacheLimits,
@@ -133,7 +133,7 @@ impl<T: Held> Cache<T> {
     /// Lets the least recently used go until the rest is within the limits, or is `kept` alone.
     fn shrink(&self, kept: &str) {
         let mut entries = self.entries.lock();
-        // Those that are being opened are not known yet.
+        // The sizes of analyses that are being opened are not known yet.
         let bytes = |entry: &Entry<T>| {
             let held = entry.slot.try_lock();
             held.and_then(|held| held.as_ref().map(|value| value.bytes()))

@@ -239,7 +239,7 @@ impl Opened {
     pub fn prepare(self: &Arc<Self>) {
         let opened = Arc::clone(self);
         let sums = std::thread::Builder::new().name("sums".to_owned());
-        // Without a thread, who needs them first works them out.
+        // Without a thread, the first request that needs them computes them.
         let _ = sums.spawn(move || opened.sums().len());
         // A request for a path or for referrers reports failures.
         let _ = self.paths(std::time::Duration::ZERO);

@@ -136,7 +136,7 @@ pub fn classes_that_grow_on_each_host_are_found(catalogue: &dyn Catalogue) {
     assert_eq!(found[0].objects, 64);
     let retained = catalogue.growth("shop", 5, Measure::Retained).unwrap();
     assert_eq!((retained[0].grown, retained[0].sizes[4]), (1060, 1280));
-    // Of the last three dumps the cache grew in each.
+    // The cache grew in each of the last three dumps.
     let found = catalogue.growth("shop", 3, Measure::Shallow).unwrap();
     let rows: Vec<_> = found
         .iter()

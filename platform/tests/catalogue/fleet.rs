@@ -145,7 +145,7 @@ fn a_job_for_which_no_worker_has_room_says_what_the_largest_has() {
     );
     let room = |job| catalogue.job(job).unwrap().unwrap().room;
     assert_eq!(room(large), None);
-    // Of two workers the larger one counts, in whatever order they look.
+    // The larger one of two workers counts, in whatever order they look.
     for (offered, noted) in [(500, Some(500)), (900, Some(900)), (600, Some(900))] {
         catalogue.note_room(offered).unwrap();
         assert_eq!((room(large), room(small)), (noted, None));

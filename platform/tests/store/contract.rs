@@ -141,7 +141,7 @@ fn a_worker_thought_dead_does_not_overwrite_its_successor() {
     analyse(&*pair.second, &dump, 2, "successor").unwrap();
     analyse(&*pair.first, &dump, 1, "late").unwrap();
     assert_eq!(report(&*pair.first, &dump).unwrap(), "successor");
-    // Of two processes with one attempt, the first wins.
+    // If two processes have one attempt, the first wins.
     let error = analyse(&*pair.first, &dump, 2, "twice").unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::AlreadyExists);
     assert_eq!(report(&*pair.second, &dump).unwrap(), "successor");

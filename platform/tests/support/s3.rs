@@ -218,7 +218,7 @@ async fn answer_to(
     let query = request.uri().query().unwrap_or_default();
     if request.method() == "POST" && query.contains("uploadId=") {
         if faults.is_busy.load(Ordering::Relaxed) {
-            // What it has taken on is no upload any more, and no object yet.
+            // The upload that it completes is no upload any more, and no object yet.
             return failure(StatusCode::NOT_FOUND);
         }
         if faults.is_late.swap(false, Ordering::Relaxed) {

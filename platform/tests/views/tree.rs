@@ -32,7 +32,7 @@ fn the_histogram_counts_live_objects_with_what_they_retain() {
     assert_eq!(number(row(&classes, HOSTILE), "objects"), 1);
     let sum: u64 = classes.rows.iter().map(|row| number(row, "shallow")).sum();
     assert_eq!(sum, all_bytes);
-    // What was worked out lies beside the index for the next one who opens the analysis.
+    // The results lie beside the index for the next caller that opens the analysis.
     assert!(opened.files.index.join("retained.json").exists());
     let packages = ask(by(HistogramBy::Package));
     let util = row(&packages, "java.util");

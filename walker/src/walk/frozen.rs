@@ -10,7 +10,7 @@
 //!                                               sp ►                 bottom ►     size ►
 //! ```
 //!
-//! Compiled frames are as on the stack. Those of the interpreter hold distances instead of addresses on the stack.
+//! Compiled frames are as on the stack. Frames of the interpreter hold distances instead of addresses on the stack.
 //!
 //! # Why the objects stay
 //!

@@ -108,13 +108,13 @@ fn a_listener_of_another_user_is_found_out() {
     let node = Node::open(&path).unwrap();
     let result = node.connect(Users::own(), in_time());
     assert!(matches!(result, Err(ConnectError::Foreign(uid)) if uid == nobody));
-    // The node is ours, and somebody else listens.
+    // The node is ours, and another user listens.
     let path = folder.path().join("other");
     let _listener = std::thread::scope(|scope| {
         let as_nobody = scope.spawn(|| {
             let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
             rustix::net::bind(&socket, &SocketAddrUnix::new(&path)?)?;
-            // Of this thread alone, which ends.
+            // Changes the user of this thread alone, which ends.
             let uid = rustix::process::Uid::from_raw(nobody);
             rustix::thread::set_thread_res_uid(None, uid, None)?;
             rustix::net::listen(&socket, 1)?;

@@ -3,7 +3,7 @@
 
 use super::bytes::Bytes;
 
-/// Numbers of types. Those below 20 are none of the JDK's that its tools know by number.
+/// Numbers of types. Numbers below 20 are none of the JDK's that its tools know by number.
 pub(super) mod id {
     pub(in super::super) const THREAD: u64 = 30;
     pub(in super::super) const CLASS: u64 = 31;

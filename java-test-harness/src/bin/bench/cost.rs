@@ -265,7 +265,7 @@ fn idle(
                 .fold(run, |run, options| run.agent(options))
                 .start();
             running.wait_for_line("ready");
-            // What the start left to do, such as compiling, is not what is asked for.
+            // Work that the start left to do, such as compiling, is not to be measured.
             thread::sleep(Duration::from_secs(2));
             let before = process_cpu(running.pid())?;
             thread::sleep(Duration::from_secs(u64::from(seconds)));

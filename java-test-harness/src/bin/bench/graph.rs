@@ -212,7 +212,7 @@ fn first_rows(dump: &Path, rounds: usize, figures: &mut Figures) -> Result<()> {
     Ok(())
 }
 
-/// Seconds until a command prints something. What it would print after that is not waited for.
+/// Seconds until a command prints something. Later output is not waited for.
 fn first_row(command: &Path, before: &[&str], dump: &Path, after: &[&str]) -> Result<f64> {
     let start = Instant::now();
     let mut child = Command::new(command)

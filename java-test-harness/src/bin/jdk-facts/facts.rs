@@ -8,7 +8,7 @@ use std::fmt::Write;
 pub struct Facts(BTreeMap<&'static str, BTreeMap<String, String>>);
 
 impl Facts {
-    /// Adds a fact. Of equal names in one section the values are joined.
+    /// Adds a fact. The values of equal names in one section are joined.
     pub fn add(&mut self, section: &'static str, name: &str, value: &str) {
         let values = self.0.entry(section).or_default();
         let known = values.entry(name.to_owned()).or_default();
@@ -46,7 +46,7 @@ pub fn differences(of: [&str; 2], facts: &[Facts; 2], uses: impl Fn(&str) -> boo
             .filter(|name| old.value(section, name) != new.value(section, name))
             .map(|name| (!uses(name), name))
             .collect();
-        // What the agent depends on comes first.
+        // Facts that the agent depends on come first.
         rows.sort();
         let _ = writeln!(
             text,

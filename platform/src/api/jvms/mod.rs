@@ -204,7 +204,7 @@ impl JvmDetail {
                     (Jvm::of_sender(sender, recording.as_deref()), can, recording)
                 }
                 (Err(refused), None) => return Err(refused.into()),
-                // What was watched stays for an hour.
+                // A recording that was watched stays for an hour.
                 (Err(refused), Some(watched)) => {
                     let mut jvm = Jvm::of(watched.facts.clone(), live);
                     jvm.id = id.to_string();
@@ -377,7 +377,7 @@ async fn change(
     done.await.map(Json)
 }
 
-/// Ends a recording; the agent leaves the JVM. What was recorded stays for an hour.
+/// Ends a recording; the agent leaves the JVM. The recorded data stay for an hour.
 #[utoipa::path(post, path = "/jvms/{id}/detach", tag = "jvms",
     params(("id" = String, Path, description = "The JVM")),
     responses((status = 200, body = JvmDetail), (status = 404, body = Problem),

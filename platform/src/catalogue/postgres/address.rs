@@ -13,7 +13,8 @@ const CONNECT: Duration = Duration::from_secs(3);
 /// How long a peer may leave what was sent unconfirmed.
 const SILENCE: Duration = Duration::from_secs(6);
 
-/// The address of a PostgreSQL database, with the means to enter it. What it shows has no password.
+/// The address of a PostgreSQL database, with the means to enter it. Its `Debug` and `Display`
+/// texts have no password.
 #[derive(Clone)]
 pub struct DatabaseAddress {
     pub(super) config: Config,

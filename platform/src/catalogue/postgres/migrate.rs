@@ -14,7 +14,7 @@ const MIGRATIONS: [&str; 4] = [
     include_str!("figures.sql"),
     // The most room that a worker without other work had for a job that waits.
     "ALTER TABLE jobs ADD COLUMN room bigint",
-    // What was blanked, by whom.
+    // The values that were blanked, and by whom.
     "ALTER TABLE dumps ADD COLUMN strippings text NOT NULL DEFAULT '[]';
      ALTER TABLE uploads ADD COLUMN stripped text NOT NULL DEFAULT ''",
 ];
@@ -23,7 +23,7 @@ const LOCK: i64 = i64::from_be_bytes(*b"hprof_rs");
 /// How long all steps may take, with the wait for another who migrates.
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// Brings the schema up to date. Of two who begin at once, the second waits for the first.
+/// Brings the schema up to date. If two servers begin at once, the second waits for the first.
 pub(super) async fn migrate(pool: &Pool) -> Result<()> {
     let done = timeout(DEADLINE, async {
         let mut client = pool.connect(|_| {}).await?;

@@ -109,7 +109,7 @@ impl Pool {
         Err(self.away("no answer in time"))
     }
 
-    /// A connection that works, as far as anybody knows.
+    /// A connection that works, as far as is known.
     async fn session(&self) -> Result<Session> {
         loop {
             let idle = self.idle.lock().pop();

@@ -24,7 +24,7 @@ use crate::time::Millis;
 /// The steps from one version of the schema to the next; never changed once released.
 const MIGRATIONS: [&str; 5] = [
     include_str!("schema.sql"),
-    // What a complete upload has become.
+    // The dump that a complete upload has become.
     "ALTER TABLE uploads ADD COLUMN dump TEXT",
     // Rules with verdicts, and dumps whose values were blanked.
     "ALTER TABLE dumps ADD COLUMN rules TEXT NOT NULL DEFAULT '[]';
@@ -32,7 +32,7 @@ const MIGRATIONS: [&str; 5] = [
      ALTER TABLE uploads ADD COLUMN strips INTEGER NOT NULL DEFAULT 0;
      ALTER TABLE uploads ADD COLUMN fail_above TEXT NOT NULL DEFAULT '';",
     include_str!("figures.sql"),
-    // What was blanked, by whom.
+    // The values that were blanked, and by whom.
     "ALTER TABLE dumps ADD COLUMN strippings TEXT NOT NULL DEFAULT '[]';
      ALTER TABLE uploads ADD COLUMN stripped TEXT NOT NULL DEFAULT '';",
 ];

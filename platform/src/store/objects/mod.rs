@@ -3,8 +3,8 @@
 //! `uploads/BLOB` are uploads under way that do not pass through a server, `blobs/BLOB` bytes of dumps, `dumps/DUMP` says which of them a dump is, `analyses/DUMP/RUN/` are
 //! files of an analysis, `analyses/DUMP/ATTEMPT.json` says which run an attempt was. The two kinds of
 //! entries are written last and only if there is none (`If-None-Match: *`): what is not complete is
-//! not visible, and of two that write one entry one wins. Of several attempts the last counts, so a
-//! worker that was thought dead changes nothing.
+//! not visible, and of two that write one entry one wins. The last of several attempts counts, so a worker that was
+//! thought dead changes nothing.
 //!
 //! Parts and the folders of attempts under way lie on this machine.
 
@@ -104,7 +104,7 @@ impl ObjectFiles {
         }
         let found = self.look(dump);
         match (found, known) {
-            // What was the last is better than nothing.
+            // The last known entry is better than none.
             (Err(error), Some((_, attempt, entry))) if Fault::of(&error).is_some() => {
                 Ok(Some((attempt, entry)))
             }

@@ -249,7 +249,7 @@ impl ProfileFile {
         }
         let is_part = query.thread.is_some() || filter.is_some();
         if is_part {
-            // What the profiler's cutoff left out belongs to no thread or method.
+            // Costs that the profiler's cutoff left out belong to no thread or method.
             weights.total = weights.rows.iter().map(|row| row.value).sum();
         }
         Ok(weights)
