@@ -58,9 +58,9 @@
 //!   `goto_w` that is put where control never comes by itself.
 //!
 //! A hook can throw a StackOverflowError. In `enter` that is as if the call had failed. In `exit`
-//! it takes the place of the return. What `repair` throws is caught again where the handler could
-//! catch it, and the handler's own code continues with it: javac's handlers that release a monitor
-//! are in their own exception range, and would call `repair` for ever.
+//! it takes the place of the return. An exception of `repair` is caught again where the handler
+//! could catch it, and the handler's own code continues with it: javac's handlers that release a
+//! monitor are in their own exception range, and would call `repair` for ever.
 //!
 //! # What is not done
 //!

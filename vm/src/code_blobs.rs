@@ -1,10 +1,9 @@
 //! The VM's table of generated code: the blobs of its code cache.
 //!
 //! The VM finds the blob of an address by a map of the segments that a heap of code
-//! is made of (`heap.cpp`, `CodeHeap::find_start`). The same is done here, without a
-//! call, from the thread that has the blob's code on its stack: the VM frees no code
-//! that is in use, and everything else that is read lies in memory which the VM has
-//! committed for ever.
+//! is made of (`heap.cpp`, `CodeHeap::find_start`). This module does that too, without a call, from
+//! the thread that has the blob's code on its stack: the VM frees no code that is in use, and
+//! everything else that is read lies in memory which the VM has committed for ever.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};

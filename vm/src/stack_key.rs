@@ -8,8 +8,8 @@
 //! making names of it.
 //!
 //! The key is a hash of the frames that the VM would give, ids of methods and bytecode indices, as far as methods have
-//! ids: it does not change when a method is compiled. What frames a place in code stands for is looked up once
-//! ([`CodePlaces`]). Where that is not known, the place itself is hashed.
+//! ids: it does not change when a method is compiled. The frames that a place in code stands for are looked up once
+//! ([`CodePlaces`]). Where they are not known, the place itself is hashed.
 //!
 //! An interpreted frame has the address of its method, which another method may get once classes were unloaded or
 //! redefined. Up to JDK 24 the id is a place in memory that has the method's address until then ([`is_id_of`]). Later ids are

@@ -7,9 +7,9 @@
 //! - *The code cache* and its maps, below the bounds that the VM has committed: it never gives them back.
 //! - *Chunks of stacks of virtual threads*: their module says why these objects stay where they are.
 //! - *All else* (methods, classes, debug information, names): the kernel is asked whether the page can be read,
-//!   once for each page and walk. What belongs to a frame on this thread's stack stays while the thread is in
-//!   the handler: the VM frees no code, method or class that is on a stack. Only an address that was garbage
-//!   in the first place could be unmapped between question and load, within microseconds.
+//!   once for each page and walk. Memory that belongs to a frame on this thread's stack stays while the thread is in
+//!   the handler: the VM frees no code, method or class that is on a stack. Only an address that was garbage in the
+//!   first place could be unmapped between question and load, within microseconds.
 //!
 //! Single places are looked up outside of handlers, at a point where the VM keeps the stack in order, so there is no garbage
 //! to be expected. The kernel's answer for a page is remembered from one such place to the next.

@@ -6,9 +6,9 @@
 //! connects when the VM starts and sends its profile there, in either format, as it would write it
 //! to a file. On the same connection the front-end sends *commands*: binary frames, which the
 //! manual of HPROF lists under "Socket Connection and Communication". [`command`] has them,
-//! [`frames`] takes them out of a stream of bytes that may hold anything. What a command makes the
-//! agent write comes in the stream, among the other records; [`marks`] says how a front-end finds
-//! out who is at the other end, and which command was done when.
+//! [`frames`] takes them out of a stream of bytes that may hold anything. The output that a command
+//! causes comes in the stream, among the other records; [`marks`] says how a front-end finds out
+//! who is at the other end, and which command was done when.
 //!
 //! **The control socket**, for JVMs without `net=`: a Unix socket in a private folder in the `/tmp` of
 //! the JVM ([`socket`]), which only the JVM's user and root may open. One request of one line, one reply in

@@ -23,8 +23,8 @@ impl Pools {
         }
     }
 
-    /// Takes in a checkpoint whose bytes begin after its head; `None` if it is damaged. What came
-    /// before the damage is kept.
+    /// Takes in a checkpoint whose bytes begin after its head; `None` if it is damaged. Constants
+    /// before the damage are kept.
     pub(super) fn add(&mut self, mut cursor: Cursor<'_>, plans: &mut Plans<'_>) -> Option<()> {
         // Start time, duration, distance to the checkpoint before, kind.
         for _ in 0..3 {

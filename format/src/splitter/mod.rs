@@ -1,10 +1,10 @@
 //! Follows a profile as it comes in, and knows at any moment where it may end.
 //!
 //! The readers of this crate ([`reader`](crate::reader), [`text`](crate::text)) show what a profile
-//! holds; for that they need each record in memory. What only passes a profile on, from a socket
-//! to a file, needs less: where records begin and end, their first bytes, and, when the sender dies
-//! in the middle, how to make a valid file of what has come ([`Cut`]). A splitter takes pieces of any
-//! size and keeps a few kilobytes, whatever lengths the sender states.
+//! holds; for that they need each record in memory. Code that only passes a profile on, from a socket to a file, needs
+//! less: where records begin and end, their first bytes, and, when the sender dies in the middle, how to make a valid
+//! file of what has come ([`Cut`]). A splitter takes pieces of any size and keeps a few kilobytes, whatever lengths the
+//! sender states.
 
 mod binary;
 mod sub_record;

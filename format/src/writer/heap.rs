@@ -43,7 +43,7 @@ pub trait HeapWriter {
     /// Writes an array of references.
     ///
     /// A binary record holds less than 4 GiB; of a longer array the end is left out, as HotSpot
-    /// does. The same goes for [`heap_primitive_array`](Self::heap_primitive_array).
+    /// does. [`heap_primitive_array`](Self::heap_primitive_array) does that too.
     fn heap_object_array(&mut self, array: &HeapObjectArray<'_>) -> io::Result<()>;
 
     /// Writes an array of a primitive type. The text format does not show elements.

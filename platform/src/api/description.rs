@@ -1,8 +1,8 @@
 //! The description of the API (OpenAPI), completed from what all routes share: who may ask, and the
 //! form of errors.
 //!
-//! Each handler declares its own answers. What the guard and the extractors answer instead of any of
-//! them is declared here, once, as every error is a [`Problem`].
+//! Each handler declares its own answers. The answers of the guard and the extractors in place of these are declared
+//! here, once, as every error is a [`Problem`].
 
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder};

@@ -1,7 +1,7 @@
 //! The connection of an agent that streams its profile to this server.
 //!
-//! The agent writes tables into it as text. What the server waits for ends with a mark: the number
-//! of a command that the server has sent on the same connection.
+//! The agent writes tables into it as text. An answer that the server waits for ends with a mark:
+//! the number of a command that the server has sent on the same connection.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -67,7 +67,7 @@ impl Expected {
         &self.0.path
     }
 
-    /// The connection of the agent. Those of processes that are not meant are closed.
+    /// The connection of the agent. Connections of other processes are closed.
     ///
     /// # Errors
     /// If none comes in time.

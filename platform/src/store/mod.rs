@@ -138,8 +138,8 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// If the disk fails.
     fn begin_analysis(&self, dump: &DumpId, attempt: u32) -> io::Result<PathBuf>;
-    /// Makes the result of an attempt the analysis of the dump, in one step. Of two attempts the later
-    /// one counts, in whatever order they end.
+    /// Makes the result of an attempt the analysis of the dump, in one step. The later of two attempts counts, in
+    /// whatever order they end.
     ///
     /// # Errors
     /// If the disk or the storage fails, or another process has published this attempt.

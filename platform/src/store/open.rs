@@ -15,8 +15,8 @@ use super::{Fault, FolderStore, Store};
 pub struct CacheSettings {
     /// The folder for them, which one process has.
     pub folder: PathBuf,
-    /// The bytes of all dumps and analyses in it. What is being uploaded or analysed here comes on
-    /// top.
+    /// The bytes of all dumps and analyses in it. Files that are being uploaded or analysed here
+    /// come on top.
     pub bytes: u64,
     /// How long a request is repeated while the storage does not work.
     pub patience: Duration,

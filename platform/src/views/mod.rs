@@ -1,7 +1,7 @@
 //! Views: functions of an analysis and a query, which give pages of rows. No HTTP in here.
 //!
 //! [`Cache`](cache::Cache) holds opened analyses, [`Opened`](opened::Opened) is one of them, and each
-//! other file is a view. What would walk over the dump is worked out once, in the background
+//! other file is a view. Results that take a walk over the dump are computed once, in the background
 //! ([`Later`](later::Later)); a view answers meanwhile with what it has, and says so.
 
 pub mod cache;

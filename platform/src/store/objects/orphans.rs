@@ -14,8 +14,8 @@ use crate::store::{PartId, Store};
 
 impl ObjectFiles {
     /// Removes uploads and blobs that no dump and no upload names, runs and attempts that later ones
-    /// have replaced, and analyses without a dump, as far as they are older than `age`. What the
-    /// storage itself says decides: a new catalogue removes nothing.
+    /// have replaced, and analyses without a dump, as far as they are older than `age`. The contents of the storage
+    /// itself decide: a new catalogue removes nothing.
     pub(super) fn remove_orphans(
         &self,
         age: Duration,
