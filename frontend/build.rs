@@ -150,7 +150,7 @@ fn build_agent(workspace: &Path, target_dir: &Path) -> Result<PathBuf, String> {
     Ok(target_dir.join(target).join(PROFILE).join(LIBRARY))
 }
 
-/// Whether a variable tells about the build of this crate. The inner cargo must
+/// Returns true if a variable tells about the build of this crate. The inner cargo must
 /// not see those; it inherits what the user set, the job server and the flags.
 fn speaks_of_this_crate(name: &OsString) -> bool {
     let name = name.to_string_lossy();

@@ -117,7 +117,7 @@ fn serve(stream: UnixStream, vm: VmHandle, carry_out: Serve) {
     answer(stream, &reply);
 }
 
-/// Whether the other side runs as our user, or as root.
+/// Returns true if the other side runs as our user, or as root.
 fn is_allowed(stream: &UnixStream) -> bool {
     peer(stream).is_ok_and(|peer| Users::own().include(peer.uid))
 }

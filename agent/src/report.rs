@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::options::error::{error_line, fatal_end};
 use crate::options::{ErrorPolicy, ExitKind};
 
-/// Whether the last text did not end its line, as in the middle of a dump.
+/// True if the last text did not end its line, as in the middle of a dump.
 static LINE_OPEN: AtomicBool = AtomicBool::new(false);
 
 /// The error policy of `errorexit` and `coredump`, once the options are known.

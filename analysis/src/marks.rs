@@ -24,7 +24,7 @@ impl Marks {
         ones.sum()
     }
 
-    /// Whether an object is in the set.
+    /// Returns true if an object is in the set.
     #[inline(always)]
     pub fn has(&self, object: usize) -> bool {
         self.0[object / 64] >> (object % 64) & 1 != 0
@@ -101,7 +101,7 @@ impl SharedMarks {
         }
     }
 
-    /// Whether an object is in the set.
+    /// Returns true if an object is in the set.
     #[inline(always)]
     pub fn has(&self, object: usize) -> bool {
         self.0[object / 64].load(Ordering::Relaxed) >> (object % 64) & 1 != 0

@@ -22,7 +22,7 @@ impl WholeFile {
     /// user's mask takes away.
     ///
     /// # Errors
-    /// Those of the folder, in words about `path`.
+    /// Errors of the folder, in words about `path`.
     pub fn for_path(path: &Path, mode: u32) -> io::Result<Self> {
         let folder = folder_of(path);
         Self::new_in(folder, mode).map_err(|error| explained(folder, error))
@@ -61,7 +61,7 @@ impl WholeFile {
     /// Gives the file its name, in the place of any file that has it.
     ///
     /// # Errors
-    /// Those of the folder.
+    /// Errors of the folder.
     pub fn publish(self, path: &Path) -> io::Result<()> {
         if let Some(temporary) = self.temporary {
             return temporary.persist(path).map_err(|error| error.error);

@@ -12,7 +12,7 @@ pub use hprof_options::parse::{ENVIRONMENT_VARIABLE, RUN_BEGAN, RUN_FROM};
 pub enum Checked {
     /// The agent will take them.
     Good {
-        /// Whether the file's name differs from process to process.
+        /// True if the file's name differs from process to process.
         names_by_process: bool,
         /// Heap dumps are all that is asked for: a run with them has nothing to record afterwards.
         only_dumps: bool,

@@ -65,7 +65,7 @@ impl<W: Write> Blocks<W> {
     /// Writes what waits.
     ///
     /// # Errors
-    /// Those of the writer below.
+    /// Errors of the writer below.
     pub fn finish(mut self) -> io::Result<()> {
         if !self.waiting.is_empty() || self.is_first {
             self.compress()?;

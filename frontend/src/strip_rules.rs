@@ -123,7 +123,7 @@ impl StripWork {
     }
 }
 
-/// Whether a rule matches, with a mark for each that does.
+/// Returns true if a rule matches, with a mark for each that does.
 fn any_marked(rules: &[String], used: &[AtomicBool], is_meant: impl Fn(&str) -> bool) -> bool {
     let mut found = false;
     for (rule, used) in rules.iter().zip(used) {
@@ -135,7 +135,7 @@ fn any_marked(rules: &[String], used: &[AtomicBool], is_meant: impl Fn(&str) -> 
     found
 }
 
-/// Whether a rule names a class or field.
+/// Returns true if a rule names a class or field.
 fn matches(rule: &str, name: &str) -> bool {
     glob(rule.as_bytes(), name.as_bytes())
 }

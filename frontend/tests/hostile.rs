@@ -21,7 +21,7 @@ use support::{Scene, run, stderr, stdout};
 const LONG: Duration = Duration::from_secs(90);
 const NOBODY: u32 = 65534;
 
-/// Whether containers, and other users in them, can be had here.
+/// Returns true if containers, and other users in them, can be had here.
 fn can_make_containers() -> bool {
     rights::may_make_containers() && rights::may_act_for_others()
 }

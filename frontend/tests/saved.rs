@@ -62,7 +62,7 @@ fn binary(bytes: &[u8]) -> BinaryProfile {
 /// Figures by class or method and stack, sorted: the order of equals is free.
 type Table = Vec<(String, Vec<String>, Vec<u64>)>;
 
-/// Whether the program's own code allocated it, and not that of the VM on the way.
+/// Returns true if the program's own code allocated it, and not that of the VM on the way.
 fn is_own(frames: &[String]) -> bool {
     frames
         .first()

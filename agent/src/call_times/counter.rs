@@ -43,9 +43,9 @@ pub struct CallTimes {
     /// The state of threads that get none of their own.
     pub(super) shared_state: jlong,
     pub(super) methods: Mutex<Methods>,
-    /// Whether classes get hooks now.
+    /// True if classes get hooks now.
     pub(super) engaged: AtomicBool,
-    /// Whether the classes loaded before are being rewritten.
+    /// True if the classes loaded before are being rewritten.
     pub(super) starting: AtomicBool,
     pub(super) stopped: AtomicBool,
     pub(super) sampler: Mutex<Option<JoinHandle<()>>>,
@@ -174,12 +174,12 @@ impl CallTimes {
         self.methods.lock().rewrite(name, class, again)
     }
 
-    /// Whether classes have hooks.
+    /// Returns true if classes have hooks.
     pub fn is_counting(&self) -> bool {
         self.engaged.load(Ordering::Acquire)
     }
 
-    /// Whether this can end before the VM does.
+    /// Returns true if this can end before the VM does.
     pub fn can_end(&self) -> bool {
         self.arrival == Arrival::Late
     }

@@ -182,7 +182,7 @@ impl Methods {
         self.counted.get(number as usize)
     }
 
-    /// Whether the user wants the class `name` to be counted.
+    /// Returns true if the user wants the class `name` to be counted.
     pub(super) fn chooses(&self, name: &[u8]) -> bool {
         self.classes.choose(&mutf8::decode(name))
     }

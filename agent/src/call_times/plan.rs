@@ -60,7 +60,7 @@ pub struct ChosenClasses {
 }
 
 impl ChosenClasses {
-    /// Whether the calls of a class are counted.
+    /// Returns true if the calls of a class are counted.
     pub(super) fn choose(&self, class: &str) -> bool {
         (self.include.is_empty() || self.include.matches(class)) && !self.exclude.matches(class)
     }

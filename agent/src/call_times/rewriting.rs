@@ -21,7 +21,7 @@ const STEP_SIZES: RangeInclusive<usize> = 8..=512;
 pub(super) struct Java {
     pub(super) place: StatePlace,
     pub(super) hooks: GlobalRef<Class>,
-    /// Whether the hook class has its natives.
+    /// True if the hook class has its natives.
     pub(super) registered: AtomicBool,
     /// Threads that have entered a method are never without a state.
     pub(super) keeps_states: bool,

@@ -28,7 +28,7 @@ static OWNERS: OnceLock<Slots<Owner>> = OnceLock::new();
 
 type Owner = AtomicPtr<Head>;
 
-/// Whether a thread that the sampler passes over has burnt CPU time.
+/// True if a thread that the sampler passes over has burnt CPU time.
 static WOKEN: AtomicBool = AtomicBool::new(false);
 static FOREIGN: AtomicU64 = AtomicU64::new(0);
 
@@ -77,7 +77,7 @@ impl ThreadTimers {
         self.installed.map(Installed::signal)
     }
 
-    /// Whether another library has replaced the handler.
+    /// Returns true if another library has replaced the handler.
     pub(super) fn is_replaced(&self) -> bool {
         self.installed
             .is_some_and(|installed| !installed.is_handled_by(on_signal))
@@ -117,7 +117,7 @@ impl ThreadTimers {
         self.owners.release(timer.owner, |_| ());
     }
 
-    /// Whether some thread that was idle has run, since the last question.
+    /// Returns true if some thread that was idle has run, since the last question.
     pub(super) fn woken() -> bool {
         WOKEN.load(Ordering::Relaxed) && WOKEN.swap(false, Ordering::Acquire)
     }

@@ -230,7 +230,7 @@ impl Threads {
         self.activity = Activity::Paused;
     }
 
-    /// Whether all has ended, so that it may restart.
+    /// Returns true if all has ended, so that it may restart.
     pub(super) fn is_over(&self) -> bool {
         self.activity == Activity::Over
     }

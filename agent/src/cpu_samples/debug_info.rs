@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::engine::Engine;
 use crate::vm::{BoolFlag, Jvmti, VmLibrary, VmStructs};
 
-/// Whether the compilers keep what the engine needs, or will from now on.
+/// Returns true if the compilers keep what the engine needs, or will from now on.
 pub fn has_debug_info(jvmti: &Jvmti, engine: Engine) -> bool {
     match engine {
         Engine::Signal(..) => debug_non_safepoints(jvmti),

@@ -48,7 +48,7 @@ impl Sampling {
         std::mem::replace(&mut *self.engine.write(), engine)
     }
 
-    /// Whether stacks are taken.
+    /// Returns true if stacks are taken.
     pub fn is_on(&self) -> bool {
         !matches!(self.engine(), Engine::None)
     }

@@ -137,12 +137,12 @@ impl SamplesRecorder {
         cx.write_cpu_table(RankedCpuTable::new(&table, cutoff));
     }
 
-    /// Whether stacks are taken.
+    /// Returns true if stacks are taken.
     pub fn has_engine(&self) -> bool {
         self.sampling.is_on()
     }
 
-    /// Whether any thread is sampled, unless all is stopped.
+    /// Returns true if any thread is sampled, unless all is stopped.
     pub fn samples_any(&self) -> bool {
         self.sampling.is_on() && (!self.all_muted || self.muted.values().any(|&muted| !muted))
     }

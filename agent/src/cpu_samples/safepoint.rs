@@ -69,7 +69,7 @@ impl SafepointSampler {
         self.next.saturating_duration_since(Instant::now())
     }
 
-    /// Whether a round is due.
+    /// Returns true if a round is due.
     pub fn is_due(&self) -> bool {
         Instant::now() >= self.next
     }

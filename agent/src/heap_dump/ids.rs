@@ -71,7 +71,7 @@ impl<'a> DumpIds<'a> {
         self.monitors = monitors;
     }
 
-    /// Whether a global reference is that of a monitor.
+    /// Returns true if a global reference is that of a monitor.
     pub fn is_monitor(&self, reference: u64) -> bool {
         self.monitors.has(reference)
     }
@@ -125,7 +125,7 @@ impl<'a> DumpIds<'a> {
     /// Writes the traces that [`Self::trace`] returns.
     ///
     /// # Errors
-    /// Those of `writer`.
+    /// Errors of `writer`.
     pub fn write_traces(&self, writer: &mut dyn ProfileWriter) -> io::Result<()> {
         let traces = self.located.traces().iter();
         self.names.write_traces(writer, traces.copied())

@@ -51,7 +51,7 @@ impl HeldMonitors {
         held
     }
 
-    /// Whether a root of this reference stands for a monitor.
+    /// Returns true if a root of this reference stands for a monitor.
     pub fn has(&self, reference: u64) -> bool {
         self.places.contains(&reference)
     }

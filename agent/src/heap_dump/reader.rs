@@ -75,7 +75,7 @@ impl Growth {
         self.finished.store(true, Ordering::Release);
     }
 
-    /// Whether that was so.
+    /// Returns true if that was so.
     pub fn is_finished(&self) -> bool {
         self.finished.load(Ordering::Acquire)
     }
@@ -398,7 +398,7 @@ impl<'a> DumpReader<'a> {
     }
 }
 
-/// Whether records of this tag come after all names and stacks.
+/// Returns true if records of this tag come after all names and stacks.
 fn is_heap(tag: u8) -> bool {
     use tags::record::{HEAP_DUMP, HEAP_DUMP_END, HEAP_DUMP_SEGMENT};
     matches!(tag, HEAP_DUMP | HEAP_DUMP_SEGMENT | HEAP_DUMP_END)

@@ -91,7 +91,7 @@ impl<'a, 'n> Splice<'a, 'n> {
     /// segment's head for the `first` bytes of them. All that was written is in the sink then.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// Errors of the writer.
     pub fn begin_before(
         &mut self,
         objects: u64,
@@ -114,7 +114,7 @@ impl<'a, 'n> Splice<'a, 'n> {
         self.placed = placed;
     }
 
-    /// Whether anything was written.
+    /// Returns true if anything was written.
     pub fn has_begun(&self) -> bool {
         self.begun.is_some()
     }

@@ -66,13 +66,13 @@ impl Blanks {
         }
     }
 
-    /// Whether an array with elements of this type keeps them.
+    /// Returns true if an array with elements of this type keeps them.
     #[inline]
     pub fn keeps_elements(&self, element: BasicType) -> bool {
         self.keeps_arrays[usize::from(element.code() & 15)]
     }
 
-    /// Whether the primitive array at the start of `bytes` keeps its elements.
+    /// Returns true if the primitive array at the start of `bytes` keeps its elements.
     #[inline]
     pub fn keeps_elements_of(&self, bytes: &[u8]) -> bool {
         let element = bytes.get(primitive_array::at::TYPE).copied();
@@ -80,7 +80,7 @@ impl Blanks {
         element.is_some_and(|element| self.keeps_elements(element))
     }
 
-    /// Whether arrays of objects keep their elements.
+    /// Returns true if arrays of objects keep their elements.
     #[inline]
     pub fn keeps_references(&self) -> bool {
         !self.strip.empties_references()

@@ -69,7 +69,7 @@ impl Place {
         result
     }
 
-    /// Whether the VM has written more than the head of a file. Until the pause in which it dumps the
+    /// Returns true if the VM has written more than the head of a file. Until the pause in which it dumps the
     /// heap it writes nothing.
     pub fn has_content(&self) -> bool {
         const HEAD: u64 = 1 << 12;

@@ -62,7 +62,7 @@ impl Entry {
         self.site
     }
 
-    /// Whether the words are not known.
+    /// Returns true if the words are not known.
     #[inline]
     pub(super) fn is_new(&self) -> bool {
         self.class_word.load(Ordering::Relaxed) == 0

@@ -97,7 +97,7 @@ impl Segment {
         })
     }
 
-    /// Whether there is room for another object.
+    /// Returns true if there is room for another object.
     #[inline]
     pub(super) fn has_room(&self) -> bool {
         self.len.load(Ordering::Relaxed) < self.places.len()
@@ -158,7 +158,7 @@ pub(super) struct LivenessCheck {
 }
 
 impl LivenessCheck {
-    /// Whether the object has been collected.
+    /// Returns true if the object has been collected.
     pub(super) fn is_dead(self, jni: &Jni, weak: &WeakRef) -> bool {
         // A null word is all that is needed to know; any other word may still
         // mean a dead object to a concurrent collector.

@@ -347,7 +347,7 @@ impl HeapSites {
         }
     }
 
-    /// Whether allocations are recorded.
+    /// Returns true if allocations are recorded.
     pub fn is_recording(&self) -> bool {
         self.recording.load(Ordering::Relaxed)
     }
@@ -417,7 +417,7 @@ impl HeapSites {
         self.shift.store(shift, Ordering::Relaxed);
     }
 
-    /// Whether two references are of the same object, `mirror` being weak.
+    /// Returns true if two references are of the same object, `mirror` being weak.
     #[inline]
     fn is_mirror(&self, jni: &Jni, class: Ref<'_, Class>, mirror: KeptWeakRef) -> bool {
         self.compare.is_weak_of(jni, class, mirror.get())

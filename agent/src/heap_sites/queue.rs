@@ -47,7 +47,7 @@ impl SegmentQueue {
         self.receiver.clone()
     }
 
-    /// Whether a full segment may be handed over now.
+    /// Returns true if a full segment may be handed over now.
     pub(super) fn has_room(&self) -> bool {
         self.sender.len() < MAX_FULL
     }

@@ -128,7 +128,7 @@ impl ThreadState {
         unsafe { &*self.open.get() }
     }
 
-    /// Whether the segment has room for another object.
+    /// Returns true if the segment has room for another object.
     #[inline]
     pub(super) fn has_room(&self) -> bool {
         self.open_segment().has_room()

@@ -77,7 +77,7 @@ impl HeapSites {
         Ok(counts)
     }
 
-    /// Whether objects of this class may be no objects but unused memory, which
+    /// Returns true if objects of this class may be no objects but unused memory, which
     /// the VM makes look like objects so that the heap can be walked.
     pub(super) fn may_be_filler(&self, class: &Class) -> bool {
         self.release.may_be_filler(&class.name)

@@ -55,7 +55,7 @@ pub struct Acquisition {
 }
 
 impl Acquisition {
-    /// Whether threads that wait in this mode, if it is known, wait for something to happen.
+    /// Returns true if threads that wait in this mode, if it is known, wait for something to happen.
     pub fn is_event(self, mode: Option<AcquireMode>) -> bool {
         let looks = Some(Effect::Looks);
         match mode {

@@ -125,7 +125,7 @@ impl HookNames {
         CString::new(self.rename(NOTES_CLASS)).unwrap_or_default()
     }
 
-    /// Whether this is the signature of the class that is prepared.
+    /// Returns true if this is the signature of the class that is prepared.
     pub(super) fn is_started(&self, signature: &str) -> bool {
         let name = signature
             .strip_prefix('L')

@@ -25,7 +25,7 @@ use super::slots::Wait;
 use super::waiting::FreeSlot;
 use crate::vm::{Class, Jni, JvmtiError, LocalRef, NativeMethod, Ref, Result};
 
-/// Whether the hook class is there and has its natives, as it has after the first run of a process.
+/// True if the hook class is there and has its natives, as it has after the first run of a process.
 static HAS_NATIVES: AtomicBool = AtomicBool::new(false);
 /// The names of this copy of the agent, since it has defined its classes.
 static NAMES: OnceLock<&HookNames> = OnceLock::new();

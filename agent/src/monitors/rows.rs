@@ -24,7 +24,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// Whether it may be contention.
+    /// Returns true if it may be contention.
     pub fn may_be_contention(self) -> bool {
         matches!(self, Self::Monitor | Self::Synchronizer)
     }

@@ -141,7 +141,7 @@ impl MethodTable {
         MethodName { class_name, method }
     }
 
-    /// Whether the frame is in the native part of a method.
+    /// Returns true if the frame is in the native part of a method.
     pub fn is_continuation_entry(&self, frame: FrameId) -> bool {
         let Frame {
             class_name, method, ..

@@ -98,7 +98,7 @@ impl Resolver {
         }
     }
 
-    /// Whether line numbers are wanted.
+    /// Returns true if line numbers are wanted.
     pub fn lines_wanted(&self) -> bool {
         self.lines_wanted
     }

@@ -55,7 +55,7 @@ impl Names {
     /// Writes those of the traces that the profile lacks.
     ///
     /// # Errors
-    /// Those of `writer`.
+    /// Errors of `writer`.
     pub fn write_traces(
         &self,
         writer: &mut dyn ProfileWriter,

@@ -47,7 +47,7 @@ impl<'a, 'j> Shown<'a, 'j> {
         }
     }
 
-    /// Whether the answer is as long as it may be.
+    /// Returns true if the answer is as long as it may be.
     pub(super) fn is_full(&self) -> bool {
         let bytes = |(name, value): &(String, String)| name.len() + value.len();
         self.reply.values.iter().map(bytes).sum::<usize>() > MAX_REPLY

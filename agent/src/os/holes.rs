@@ -82,7 +82,7 @@ fn fill(file: &File, range: Range<u64>) -> io::Result<()> {
 /// if `at` is behind the start of the range.
 ///
 /// # Errors
-/// Those of the file systems.
+/// Errors of the file systems.
 pub fn copy_backward(from: &File, range: Range<u64>, to: &File, at: u64) -> io::Result<()> {
     let mut piece = vec![0; 256 << 10];
     let mut end = range.end;

@@ -82,7 +82,7 @@ impl Installed {
         }
     }
 
-    /// Whether `handler` still gets the signal: another library may have replaced it.
+    /// Returns true if `handler` still gets the signal: another library may have replaced it.
     pub fn is_handled_by(self, handler: Handler) -> bool {
         handler_of(self.signal).is_ok_and(|current| current == handler as usize)
     }
@@ -127,7 +127,7 @@ pub fn install(wanted: Option<SignalNumber>, handler: Handler) -> Result<Install
 pub struct SignalMask(pub u64);
 
 impl SignalMask {
-    /// Whether the signal is blocked.
+    /// Returns true if the signal is blocked.
     pub fn has(self, signal: SignalNumber) -> bool {
         let bit = u32::try_from(signal.0)
             .ok()
@@ -137,7 +137,7 @@ impl SignalMask {
     }
 }
 
-/// Whether the current thread blocks the signal.
+/// Returns true if the current thread blocks the signal.
 pub fn is_blocked(signal: i32) -> bool {
     let mut mask = MaybeUninit::<libc::sigset_t>::zeroed();
     // SAFETY: the set is a local, of zero bytes at first, which are the empty set; the call only reads the mask.

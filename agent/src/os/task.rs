@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 
 use super::signals::SignalMask;
 
-/// Whether the thread runs or waits for a CPU; false when it has ended.
+/// Returns true if the thread runs or waits for a CPU; false when it has ended.
 pub fn wants_cpu(tid: i32) -> bool {
     let mut bytes = [0; 128];
     let read = fs::File::open(format!("/proc/self/task/{tid}/stat"))

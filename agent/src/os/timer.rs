@@ -98,7 +98,7 @@ fn create_on(clock: libc::clockid_t, tid: i32, value: usize, signal: i32) -> io:
     }
 }
 
-/// Whether an error of [`create`] or [`start`] says that the thread has ended: where [`probe`]
+/// Returns true if an error of [`create`] or [`start`] says that the thread has ended: where [`probe`]
 /// succeeds, the kernel refuses with these only the clock of a thread that is not there
 /// (`pid_for_clock` in the kernel's posix-cpu-timers.c).
 pub fn has_ended(error: &io::Error) -> bool {

@@ -55,7 +55,7 @@ impl PictureRecorder {
     /// Draws all that was written so far.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn draw(&mut self, picture: Picture, path: &Path, out: &mut dyn Write) -> io::Result<()> {
         self.are_remarks_old = true;
         let title = path.file_name().map(|name| name.to_string_lossy());

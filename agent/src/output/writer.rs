@@ -140,7 +140,7 @@ impl Output {
         self.lost.take()
     }
 
-    /// Whether the front-end was lost since the last call, and with it the reason to record.
+    /// Returns true if the front-end was lost since the last call, and with it the reason to record.
     pub fn take_abandoned(&mut self) -> bool {
         std::mem::take(&mut self.abandoned)
     }
@@ -206,7 +206,7 @@ impl Output {
         }
     }
 
-    /// Whether threads wait for the ids of their objects. A front-end sees them as they come.
+    /// Returns true if threads wait for the ids of their objects. A front-end sees them as they come.
     pub(super) fn holds_threads(&self) -> bool {
         let is_file = matches!(&*self.sink.0.lock(), Some(Sink::File(file)) if file.is_regular());
         self.holds && is_file && matches!(self.target, Target::Stream(_))

@@ -14,7 +14,7 @@ use super::state::Profile;
 use crate::report;
 use crate::vm::{JMethodId, Jni, LocalRef, Thrown, VmStructs};
 
-/// Whether the collector in use has stopped when the VM dies.
+/// Returns true if the collector in use has stopped when the VM dies.
 pub(super) fn is_needed(structs: Option<VmStructs>) -> bool {
     structs.is_some_and(VmStructs::moves_objects_concurrently)
 }

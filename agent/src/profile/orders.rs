@@ -57,7 +57,7 @@ impl Orders {
         }
     }
 
-    /// Whether enough wait already.
+    /// Returns true if enough wait already.
     pub(super) fn is_full(&self) -> bool {
         self.waiting.len() >= MAX_ORDERS || self.commands >= MAX_COMMANDS
     }
@@ -85,7 +85,7 @@ fn allowed(request: Request) -> Result<Request, String> {
     }
 }
 
-/// Whether it changes nothing that a later command could show.
+/// Returns true if it changes nothing that a later command could show.
 fn only_reports(asked: &Result<Asked, String>) -> bool {
     match asked {
         Ok(Asked::Command(command)) => match command {

@@ -105,12 +105,12 @@ impl Recorders {
         }
     }
 
-    /// Whether a dump would show nothing of the program.
+    /// Returns true if a dump would show nothing of the program.
     pub(super) fn are_empty(&self) -> bool {
         !self.all().any(|it| it.is_on() && it.has_counts())
     }
 
-    /// Whether anything is recorded that could be stopped, or anything at all if nothing can.
+    /// Returns true if anything is recorded that could be stopped, or anything at all if nothing can.
     pub(super) fn are_recording(&self) -> bool {
         let on = || self.all().filter(|it| it.is_on());
         let can_stop = |it: &&dyn Recorder| it.can_stop().is_ok();

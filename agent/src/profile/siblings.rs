@@ -17,7 +17,7 @@ fn parse(text: &str) -> Option<SystemTime> {
     SystemTime::UNIX_EPOCH.checked_add(Duration::from_nanos(nanos))
 }
 
-/// Whether this JVM runs a program: the `java` launcher sets this property unless it only prints
+/// Returns true if this JVM runs a program: the `java` launcher sets this property unless it only prints
 /// something, as with `-version` (`SetJavaCommandLineProp`, java.c). Other launchers set no such property,
 /// and have a program.
 pub(super) fn runs_a_program(jvmti: &Jvmti) -> bool {

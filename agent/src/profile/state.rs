@@ -50,7 +50,7 @@ static PROFILE: AtomicPtr<Profile> = AtomicPtr::new(std::ptr::null_mut());
 /// Longest wait for a dump that somebody asked for while the program runs.
 const MAX_DUMP_WAIT: Duration = Duration::from_secs(300);
 
-/// Whether a run is under way.
+/// Returns true if a run is under way.
 pub(super) fn is_running() -> bool {
     Profile::get().is_some_and(|profile| profile.run.phase() == Phase::Live)
 }

@@ -16,7 +16,7 @@ pub trait Recorder: Send {
     /// How requests call the mode.
     fn mode(&self) -> Mode;
 
-    /// Whether the run has this mode, recording or stopped.
+    /// Returns true if the run has this mode, recording or stopped.
     fn is_on(&self) -> bool;
 
     /// Begins to record; the VM is up. What fails is reported and left out.
@@ -30,7 +30,7 @@ pub trait Recorder: Send {
     /// Does what is due: takes over what was recorded, and looks names up while classes are loaded.
     fn tick(&mut self, cx: &mut Context<'_>) -> Activity;
 
-    /// Whether a dump would show anything of the program. Modes that always do need not count.
+    /// Returns true if a dump would show anything of the program. Modes that always do need not count.
     fn has_counts(&self) -> bool {
         true
     }
@@ -82,7 +82,7 @@ pub trait Recorder: Send {
     /// A callback is still under way after `limit`: an environment stays, without effect.
     fn detach(&mut self, cx: &mut Context<'_>, limit: Duration) -> Result<(), StillInside>;
 
-    /// Whether it records now.
+    /// Returns true if it records now.
     fn is_recording(&self) -> bool;
 
     /// Adds counters of the mode and of its cost.

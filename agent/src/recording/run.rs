@@ -85,12 +85,12 @@ impl Run {
         self.phase.store(phase as u8, Ordering::Release);
     }
 
-    /// Whether a collection can be asked for: it would never end after the collector has stopped.
+    /// Returns true if a collection can be asked for: it would never end after the collector has stopped.
     pub fn may_collect(&self) -> bool {
         self.phase() == Phase::Live || !self.collector_stops.load(Ordering::Acquire)
     }
 
-    /// Whether garbage was collected just before the collector went.
+    /// Returns true if garbage was collected just before the collector went.
     pub fn was_collected(&self) -> bool {
         self.collected_before_exit.load(Ordering::Acquire)
     }
@@ -113,7 +113,7 @@ impl Run {
         info.unwrap_or_default()
     }
 
-    /// Whether `thread` is one of the agent's own.
+    /// Returns true if `thread` is one of the agent's own.
     pub fn is_own(&self, jni: &Jni, thread: Ref<'_>) -> bool {
         let own = self.own_threads.lock();
         own.iter().any(|own| jni.is_same(thread, own.get()))

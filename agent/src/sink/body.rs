@@ -60,7 +60,7 @@ impl Body<'_> {
 /// Copies a body, whose file has no more use then.
 ///
 /// # Errors
-/// Those of both files.
+/// Errors of both files.
 pub(super) fn copy(body: &Body<'_>, to: &mut dyn Write) -> io::Result<()> {
     /// Disk space is given back in steps of this.
     const STEP: u64 = 32 << 20;

@@ -157,7 +157,7 @@ impl FileSink {
         &self.path
     }
 
-    /// Whether it is a file, not a pipe or a device.
+    /// Returns true if it is a file, not a pipe or a device.
     pub fn is_regular(&self) -> bool {
         !matches!(self.out, Out::Special(_))
     }
@@ -241,12 +241,12 @@ impl FileSink {
         file.try_clone()
     }
 
-    /// Whether it is a file, under its final name.
+    /// Returns true if it is a file, under its final name.
     pub fn is_finished(&self) -> bool {
         self.is_regular() && self.temporary.is_none()
     }
 
-    /// Whether it is a file that does not have its final name now.
+    /// Returns true if it is a file that does not have its final name now.
     pub fn is_temporary(&self) -> bool {
         self.is_regular() && self.temporary.is_some()
     }

@@ -114,7 +114,7 @@ impl NetSink {
         }
     }
 
-    /// Whether the front-end is fast enough, after it took `moved` bytes in a call of this length.
+    /// Returns true if the front-end is fast enough, after it took `moved` bytes in a call of this length.
     fn keeps_pace(&mut self, waited: Duration, moved: usize) -> bool {
         if !self.vm_waits.is_set() {
             self.pace = Pace::default();
@@ -124,7 +124,7 @@ impl NetSink {
         self.pace.behind <= FINAL_STALL
     }
 
-    /// Whether the other side has all that was written.
+    /// Returns true if the other side has all that was written.
     pub fn is_confirmed(&self) -> bool {
         self.unconfirmed() == 0
     }

@@ -161,7 +161,7 @@ impl Packed {
     }
 }
 
-/// Whether there may be room later.
+/// Returns true if there may be room later.
 fn is_full(error: &io::Error) -> bool {
     matches!(
         error.kind(),

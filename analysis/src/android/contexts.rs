@@ -64,12 +64,12 @@ impl Component {
     }
 }
 
-/// Whether an activity is destroyed; `None` if it does not tell, as before SDK 17.
+/// Returns whether an activity is destroyed; `None` if it does not tell, as before SDK 17.
 pub(super) fn is_destroyed(fields: &Fields<'_>, activity: ObjectNumber) -> Option<bool> {
     fields.truth(activity, ("android.app.Activity", "mDestroyed"))
 }
 
-/// Whether a context belongs to a destroyed activity.
+/// Returns true if a context belongs to a destroyed activity.
 pub(super) fn is_of_destroyed(fields: &Fields<'_>, context: ObjectNumber) -> bool {
     let activity = Component::activity_of(fields, context);
     activity.and_then(|activity| is_destroyed(fields, activity)) == Some(true)

@@ -87,7 +87,7 @@ impl<'a> Fields<'a> {
         self.text(self.object(object, field)?, ("java.lang.Enum", "name"))
     }
 
-    /// Whether an object is of a class, or of one derived from it.
+    /// Returns true if an object is of a class, or of one derived from it.
     pub fn is_a(&self, object: ObjectNumber, class: &str) -> bool {
         let graph = self.snapshot.graph();
         graph.classes().is_a(graph.class_of(object), class)

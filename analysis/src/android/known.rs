@@ -147,7 +147,7 @@ impl Known {
         root.or_else(|| steps.find_map(|step| *self.references.get(&(step[0], step[1]))?))
     }
 
-    /// Whether a path has a reference that comes and goes.
+    /// Returns true if a path has a reference that comes and goes.
     pub fn is_passing(&self, path: &[ObjectNumber]) -> bool {
         let mut steps = path.windows(2);
         steps.any(|step| self.references.get(&(step[0], step[1])) == Some(&None))

@@ -27,7 +27,7 @@ pub(super) enum At {
 }
 
 impl LibraryLeak {
-    /// Whether the device has it; what is not known of the device rules nothing out.
+    /// Returns true if the device has it; what is not known of the device rules nothing out.
     pub fn applies(&self, sdk: Option<i64>, maker: Option<&str>) -> bool {
         let is_maker = |maker: &str| self.makers.iter().any(|it| it.eq_ignore_ascii_case(maker));
         sdk.is_none_or(|sdk| (self.sdk.0..=self.sdk.1).contains(&sdk))

@@ -42,7 +42,7 @@ impl Rule {
         RULES.iter().copied().collect()
     }
 
-    /// Whether an object of the class is reported as a leak when its life is over. Others, which come along
+    /// Returns true if an object of the class is reported as a leak when its life is over. Others, which come along
     /// with such objects, only say so on a path.
     pub fn is_reported(self) -> bool {
         matches!(

@@ -81,7 +81,7 @@ impl<'a> State<'a> {
         rule.is_some_and(Rule::is_reported) || self.watched.contains(&object)
     }
 
-    /// Whether an object is reported as a leak.
+    /// Returns true if an object is reported as a leak.
     pub fn is_leak(&self, object: ObjectNumber) -> bool {
         let is_leaking = |(status, _)| status == Status::Leaking;
         self.is_judged(object) && self.finding(object).is_some_and(is_leaking)
@@ -103,7 +103,7 @@ impl<'a> State<'a> {
         own
     }
 
-    /// Whether the activity thread holds a service; `None` if the dump does not tell.
+    /// Returns whether the activity thread holds a service; `None` if the dump does not tell.
     pub fn is_running(&self, service: ObjectNumber) -> Option<bool> {
         Some(self.services.as_ref()?.contains(&service))
     }

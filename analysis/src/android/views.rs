@@ -20,7 +20,7 @@ const MAX_DEPTH: usize = 4096;
 #[derive(Debug, Clone, Copy)]
 struct Top {
     view: ObjectNumber,
-    /// Whether a window has the view, by what is above it or as its decor.
+    /// True if a window has the view, by what is above it or as its decor.
     is_of_window: bool,
 }
 

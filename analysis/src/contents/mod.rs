@@ -215,7 +215,7 @@ impl Contents {
         !kind.is_of_lines() && self.damage.lost_bytes > 0
     }
 
-    /// Whether this is a text profile with threads and traces at most, and no result.
+    /// Returns true if this is a text profile with threads and traces at most, and no result.
     pub fn lacks_tables(&self) -> bool {
         self.lacks_tables
     }

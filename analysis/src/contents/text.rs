@@ -175,7 +175,7 @@ impl GrowingText {
     }
 }
 
-/// Whether an item is a result, or part of one.
+/// Returns true if an item is a result, or part of one.
 fn is_table(item: &TextItem<'_>) -> bool {
     !matches!(
         item,

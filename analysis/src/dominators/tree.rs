@@ -145,7 +145,7 @@ impl<N: Number> Tree<N> {
         (above != N::NONE).then(|| above.get())
     }
 
-    /// Whether a search came to an object from another one than its immediate dominator.
+    /// Returns true if a search came to an object from another one than its immediate dominator.
     #[inline(always)]
     pub(crate) fn is_indirect(&self, object: usize) -> bool {
         self.indirect[object / 64] >> (object % 64) & 1 != 0

@@ -35,7 +35,7 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    /// Whether there are primitive arrays of other types than those of texts and pictures.
+    /// Returns true if there are primitive arrays of other types than those of texts and pictures.
     pub fn has_arrays_of_numbers(&self) -> bool {
         let of_contents = [BasicType::Byte, BasicType::Char].map(bit_of);
         self.primitive_types & !(of_contents[0] | of_contents[1]) != 0

@@ -214,7 +214,7 @@ impl<R: Read> Read for Restored<R> {
     }
 }
 
-/// Whether a file in memory is one that KOOM has written without elements.
+/// Returns true if a file in memory is one that KOOM has written without elements.
 pub fn lacks_elements(file: &[u8]) -> bool {
     let mut restored = Restored::new(file, LeftOut::default());
     while restored.elements == Elements::Unknown {
@@ -226,7 +226,7 @@ pub fn lacks_elements(file: &[u8]) -> bool {
     restored.elements == Elements::Missing
 }
 
-/// Whether a record of a known kind, or the end of the file, comes next.
+/// Returns true if a record of a known kind, or the end of the file, comes next.
 fn begins_record(rest: &[u8]) -> bool {
     use tags::record as known;
     rest.first().is_none_or(|tag| {

@@ -155,7 +155,7 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// Whether a reference is followed now; if not, it may be kept.
+    /// Returns true if a reference is followed now; if not, it may be kept.
     fn passes(&mut self, turn: Turn, from: usize, to: usize) -> bool {
         match turn {
             Turn::Now => return true,

@@ -16,7 +16,7 @@ pub enum Place {
     Lasting {
         /// The folder.
         base: PathBuf,
-        /// Whether it may be created if it is missing.
+        /// True if it may be created if it is missing.
         create: bool,
     },
     /// Below a folder that other users write to as well, such as `/tmp`, in a folder named after

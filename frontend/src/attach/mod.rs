@@ -31,7 +31,7 @@ const MAX_REPLY: u64 = 4 << 20;
 pub struct Loaded {
     /// The library, by the path under which the JVM has it.
     pub library: String,
-    /// Whether it was in the JVM before.
+    /// True if it was in the JVM before.
     pub was_there: bool,
 }
 
@@ -158,7 +158,7 @@ pub fn control(
     ask_at(target, node, request, limit)
 }
 
-/// Whether the file of the agent is known; another one would be a second agent.
+/// Returns true if the file of the agent is known; another one would be a second agent.
 fn knows_agent(target: &Target) -> bool {
     let libraries = target.jvm.libraries.as_ref();
     libraries.is_some_and(|found| found.agent.is_some())

@@ -87,7 +87,7 @@ fn objects(live: bool) -> &'static str {
 /// Sends a request and reads the answer.
 ///
 /// # Errors
-/// Those of the connection; `InvalidData` if the answer has no status.
+/// Errors of the connection; `InvalidData` if the answer has no status.
 pub fn exchange(stream: &mut (impl Read + Write), request: &[u8]) -> io::Result<Answer> {
     stream.write_all(request)?;
     stream.flush()?;

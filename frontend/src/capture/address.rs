@@ -70,9 +70,9 @@ pub struct Address {
     pub base: String,
     /// The token in a link that `hprof-rs serve` printed.
     pub secret: Option<Secret>,
-    /// Whether TLS protects the way.
+    /// True if TLS protects the way.
     pub is_tls: bool,
-    /// Whether the server is on this machine.
+    /// True if the server is on this machine.
     pub is_local: bool,
 }
 
@@ -118,7 +118,7 @@ impl Address {
     }
 }
 
-/// Whether an authority leads to this machine.
+/// Returns true if an authority leads to this machine.
 fn is_local(authority: &str) -> bool {
     let host = match authority.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),

@@ -63,7 +63,7 @@ impl Answer {
         }
     }
 
-    /// Whether the same request may succeed later.
+    /// Returns true if the same request may succeed later.
     pub fn is_passing(&self) -> bool {
         match self.status {
             408 | 423 | 425 | 429 => true,

@@ -79,7 +79,7 @@ impl Interrupt {
         }
     }
 
-    /// Whether a signal has come.
+    /// Returns true if a signal has come.
     pub fn is_raised(&self) -> bool {
         self.is_raised.load(Ordering::Relaxed)
     }

@@ -152,7 +152,7 @@ impl Jvm {
         digits.parse().ok()
     }
 
-    /// Whether it refuses all attaching (`-XX:+DisableAttachMechanism`).
+    /// Returns true if it refuses all attaching (`-XX:+DisableAttachMechanism`).
     pub fn refuses_attach(&self) -> bool {
         let capabilities = self
             .perf

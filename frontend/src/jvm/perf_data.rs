@@ -25,7 +25,7 @@ impl PerfData {
     /// Reads a file.
     ///
     /// # Errors
-    /// Those of the file; `InvalidData` if it is no such file.
+    /// Errors of the file; `InvalidData` if it is no such file.
     pub fn read(file: File) -> io::Result<Self> {
         let mut bytes = Vec::new();
         file.take(MAX_SIZE).read_to_end(&mut bytes)?;

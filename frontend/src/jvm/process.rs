@@ -21,11 +21,11 @@ pub struct Status {
     pub gid: u32,
     /// The process id as the process itself sees it: another one in a container.
     pub inner_pid: u32,
-    /// Whether the process catches SIGQUIT. Any other would be killed by it.
+    /// True if the process catches SIGQUIT. Any other would be killed by it.
     pub catches_quit: bool,
-    /// Whether it has ended and waits to be reaped.
+    /// True if it has ended and waits to be reaped.
     pub is_zombie: bool,
-    /// Whether a signal has stopped it; under a tracer it stops and goes on all the time.
+    /// True if a signal has stopped it; under a tracer it stops and goes on all the time.
     pub is_stopped: bool,
 }
 
@@ -38,7 +38,7 @@ pub struct Libraries {
     pub openj9: bool,
     /// The agent, under the path by which it was loaded.
     pub agent: Option<PathBuf>,
-    /// Whether the agent's file has been deleted or replaced since.
+    /// True if the agent's file has been deleted or replaced since.
     pub agent_is_deleted: bool,
     /// HotSpot's file of performance counters.
     pub counters: Option<PathBuf>,
@@ -133,7 +133,7 @@ impl Pid {
         inside.unwrap_or_else(|| path.to_owned())
     }
 
-    /// Whether its root folder is one in ours, as with chroot. False if that cannot be seen.
+    /// Returns true if its root folder is one in ours, as with chroot. False if that cannot be seen.
     pub fn is_chrooted(self) -> bool {
         fs::read_link(self.path("root")).is_ok_and(|root| root != Path::new("/"))
     }
@@ -190,7 +190,7 @@ pub fn uptime() -> Option<f64> {
 /// The libraries in a list with the form of `/proc/PID/maps`.
 ///
 /// # Errors
-/// Those of the reader.
+/// Errors of the reader.
 pub fn parse_maps(maps: impl BufRead) -> io::Result<Libraries> {
     let mut found = Libraries::default();
     for line in maps.split(b'\n') {

@@ -58,7 +58,7 @@ impl Address {
         Ok(Self::Tcp(found))
     }
 
-    /// Whether only programs of this machine can connect.
+    /// Returns true if only programs of this machine can connect.
     pub fn is_local(&self) -> bool {
         match self {
             Self::Tcp(addresses) => addresses.iter().all(|address| address.ip().is_loopback()),
@@ -175,7 +175,7 @@ impl Listener {
     /// The next connection, and a name for its other end.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     pub fn accept(&self) -> io::Result<(Stream, Peer)> {
         match self {
             Self::Tcp(listener) => {
@@ -265,7 +265,7 @@ impl Stream {
     /// Another handle on it.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     pub fn try_clone(&self) -> io::Result<Self> {
         Ok(match self {
             Self::Tcp(stream) => Self::Tcp(stream.try_clone()?),
@@ -276,7 +276,7 @@ impl Stream {
     /// How long reading may take.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     pub fn set_timeout(&self, read: Duration) -> io::Result<()> {
         match self {
             Self::Tcp(stream) => stream.set_read_timeout(Some(read)),
@@ -295,7 +295,7 @@ impl Stream {
     /// Reads what is there.
     ///
     /// # Errors
-    /// Those of the connection.
+    /// Errors of the connection.
     pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) => stream.read(buffer),
@@ -306,7 +306,7 @@ impl Stream {
     /// Sends a few bytes now. Whoever has left so much unread that these find no room takes none.
     ///
     /// # Errors
-    /// Those of the connection, and [`io::ErrorKind::WouldBlock`].
+    /// Errors of the connection, and [`io::ErrorKind::WouldBlock`].
     pub fn send_now(&self, bytes: &[u8]) -> io::Result<()> {
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
         let sent = match self {

@@ -56,7 +56,7 @@ pub struct Agent {
 pub struct End {
     /// The file, if there is anything to save.
     pub file: Option<PathBuf>,
-    /// Whether something is missing at its end.
+    /// True if something is missing at its end.
     pub is_cut: bool,
     /// The error, if any.
     pub fault: Option<String>,
@@ -183,7 +183,7 @@ impl State {
 }
 
 impl Agent {
-    /// Whether all its commands are done.
+    /// Returns true if all its commands are done.
     pub fn is_idle(&self) -> bool {
         let is_done = |it: &Pending| {
             !it.is_answered
@@ -194,7 +194,7 @@ impl Agent {
         self.end.is_some() && self.pending.is_empty() || self.pending.iter().all(is_done)
     }
 
-    /// Whether it is known who it is, or it is of those that do not tell.
+    /// Returns true if it is known who it is, or it is of those that do not tell.
     pub fn has_introduced_itself(&self) -> bool {
         self.identity.is_some() || self.since.elapsed() > INTRODUCTION
     }

@@ -86,7 +86,7 @@ impl Hub {
         self.limits
     }
 
-    /// Whether everything is to end.
+    /// Returns true if everything is to end.
     pub fn is_closing(&self) -> bool {
         self.closing.load(Ordering::Relaxed)
     }

@@ -147,7 +147,7 @@ impl Report {
         }
     }
 
-    /// Whether it is JSON.
+    /// Returns true if it is JSON.
     pub fn is_json(&self) -> bool {
         self.json
     }

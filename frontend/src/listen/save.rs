@@ -20,7 +20,7 @@ impl Saved {
     /// A new file. It is for its user alone: profiles hold what programs hold.
     ///
     /// # Errors
-    /// Those of the folder.
+    /// Errors of the folder.
     pub fn create(folder: &Path, number: u32) -> io::Result<Self> {
         let file = tempfile::Builder::new()
             .prefix(&format!("agent-{number}-"))
@@ -40,7 +40,7 @@ impl Saved {
     /// Appends.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all(bytes)
     }
@@ -49,7 +49,7 @@ impl Saved {
     /// something is missing, and with a number if there is a file of that name.
     ///
     /// # Errors
-    /// Those of the disk; the file then stays under its temporary name.
+    /// Errors of the disk; the file then stays under its temporary name.
     pub fn finish(
         mut self,
         name: &str,
@@ -113,7 +113,7 @@ impl Saved {
 /// Copies what has come of a stream that continues, as a whole file.
 ///
 /// # Errors
-/// Those of the disk, or that nothing has come yet.
+/// Errors of the disk, or that nothing has come yet.
 pub fn copy(stream: &mut impl Read, folder: &Path, number: u32, name: &str) -> io::Result<PathBuf> {
     let mut copy = Saved::create(folder, number)?;
     let (mut follower, mut kind) = (Follower::new(), None);
@@ -157,7 +157,7 @@ pub fn file_name(main: &str, pid: Option<u32>, number: u32) -> String {
 /// Checks that files can be made in a folder, and makes it if it is not there.
 ///
 /// # Errors
-/// Those of the folder.
+/// Errors of the folder.
 pub fn prepare(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     tempfile::tempfile_in(folder).map(drop)

@@ -73,7 +73,7 @@ impl Target {
         }
     }
 
-    /// Whether it means an agent.
+    /// Returns true if it means an agent.
     pub fn matches(&self, agent: &Agent) -> bool {
         match self {
             Self::All => true,

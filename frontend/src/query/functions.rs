@@ -33,7 +33,7 @@ pub const FUNCTIONS: [(&str, &str); 4] = [
 /// Makes the functions known to a connection.
 ///
 /// # Errors
-/// Those of SQLite.
+/// Errors of SQLite.
 pub fn register(connection: &Connection, heap: &Arc<Heap>) -> Result<()> {
     let add = |name: &str, arguments, function: fn(&Heap, &Context<'_>) -> Result<Sql>| {
         let heap = Arc::clone(heap);

@@ -66,7 +66,7 @@ const fn about<R: Rows>() -> About {
 /// A connection to the tables of a heap dump.
 ///
 /// # Errors
-/// Those of SQLite.
+/// Errors of SQLite.
 pub fn connect(snapshot: Snapshot) -> rusqlite::Result<(Connection, Arc<Heap>)> {
     let heap = Arc::new(Heap {
         snapshot,

@@ -115,7 +115,7 @@ struct Cursor<R> {
 /// Makes a table known to a connection.
 ///
 /// # Errors
-/// Those of SQLite.
+/// Errors of SQLite.
 pub fn register<R: Rows>(connection: &Connection, heap: &Arc<Heap>) -> Result<()> {
     let module = const { &Module::<Table<R>>::eponymous_only_module() };
     connection.create_module(R::NAME, module, Some(Arc::clone(heap)))

@@ -68,7 +68,7 @@ impl Out {
     /// Text for people.
     ///
     /// # Errors
-    /// Those of standard output, here and below.
+    /// Errors of standard output, here and below.
     pub fn text(&mut self, text: &str) -> io::Result<()> {
         self.0.write_all(foreign::page(text).as_bytes())
     }
@@ -92,7 +92,7 @@ impl Out {
 /// Prints a text, whole.
 ///
 /// # Errors
-/// Those of standard output.
+/// Errors of standard output.
 pub fn print(text: &str) -> anyhow::Result<ExitCode> {
     let mut out = Out::new();
     out.text(text)?;
@@ -103,7 +103,7 @@ pub fn print(text: &str) -> anyhow::Result<ExitCode> {
 /// Prints a value as JSON.
 ///
 /// # Errors
-/// Those of standard output.
+/// Errors of standard output.
 pub fn print_json(value: &impl serde::Serialize) -> anyhow::Result<ExitCode> {
     let mut out = Out::new();
     serde_json::to_writer_pretty(JsonWriter(&mut out.0), value).map_err(io::Error::from)?;

@@ -29,7 +29,7 @@ pub fn select(form: ProgressForm) {
     IS_JSON.store(form == ProgressForm::Json, Ordering::Relaxed);
 }
 
-/// Whether lines of JSON are wanted.
+/// Returns true if lines of JSON are wanted.
 pub fn are_told() -> bool {
     IS_JSON.load(Ordering::Relaxed)
 }

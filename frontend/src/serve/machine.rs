@@ -119,7 +119,7 @@ impl Machine for LocalMachine {
     }
 }
 
-/// Whether a process ends within a fraction of a second.
+/// Returns true if a process ends within a fraction of a second.
 fn has_ended_soon(pid: Pid) -> bool {
     (0..4).any(|_| {
         std::thread::sleep(Duration::from_millis(50));

@@ -191,7 +191,7 @@ impl FileKind {
         }
     }
 
-    /// Whether a command of this project reads files of this kind for what it shows of them.
+    /// Returns true if a command of this project reads files of this kind for what it shows of them.
     pub fn is_read_by(self, command: &str) -> bool {
         match self {
             Self::Foreign(Foreign::Jfr) => matches!(command, "gc" | "stacks"),

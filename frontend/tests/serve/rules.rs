@@ -95,7 +95,7 @@ fn rules_are_set_by_every_way_in_and_by_a_change() {
     assert!(sentence.contains("no heap dump"), "{sentence}");
 }
 
-/// Whether a text of the program is in any file of the server.
+/// Returns true if a text of the program is in any file of the server.
 fn is_kept(folder: &Path, text: &[u8]) -> bool {
     let entries = fs::read_dir(folder).unwrap().flatten();
     let mut entries = entries.map(|entry| entry.path());

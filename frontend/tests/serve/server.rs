@@ -253,7 +253,7 @@ pub fn advance(server: &Server, id: &str, phase: &str) -> u32 {
     }
 }
 
-/// Whether a process is there and no zombie.
+/// Returns true if a process is there and no zombie.
 pub fn is_running(pid: u32) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     !status.is_empty() && !status.contains("State:\tZ")

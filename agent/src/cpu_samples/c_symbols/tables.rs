@@ -45,7 +45,7 @@ impl CodeTables {
         self.is_changed = true;
     }
 
-    /// Whether there is more to do.
+    /// Returns true if there is more to do.
     pub(super) fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }

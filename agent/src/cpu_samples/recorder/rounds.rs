@@ -185,7 +185,7 @@ impl SamplesRecorder {
 }
 
 impl Distinctions {
-    /// Whether samples are of the wall clock.
+    /// Returns true if samples are of the wall clock.
     pub(super) fn is_wall(self) -> bool {
         self.is_wall
     }

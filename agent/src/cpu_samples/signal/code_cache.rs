@@ -31,7 +31,7 @@ impl CodeCache {
         Self { low, high }
     }
 
-    /// Whether `address` lies in the cache. Safe in a signal handler.
+    /// Returns true if `address` lies in the cache. Safe in a signal handler.
     pub(super) fn contains(&self, address: usize) -> bool {
         let (Some(low), Some(high)) = (self.low, self.high) else {
             return false;

@@ -32,7 +32,7 @@ pub(super) fn publish(engine: &'static SignalEngine) {
     ENGINE.store(ptr::from_ref(engine).cast_mut(), Ordering::Release);
 }
 
-/// Whether the handler still gets its signal.
+/// Returns true if the handler still gets its signal.
 pub fn is_in_place(installed: Installed) -> bool {
     installed.is_handled_by(on_signal)
 }

@@ -77,7 +77,7 @@ pub(super) struct ThreadState {
     cpu_before_nanos: AtomicU64,
     /// Its time counts: not before it gets its timer, if that is later.
     is_counted: AtomicBool,
-    /// Whether no signal has come yet.
+    /// True if no signal has come yet.
     fresh: AtomicBool,
     /// The next [`Moments`].
     interval_start: AtomicU64,
@@ -99,7 +99,7 @@ pub(super) struct ThreadState {
     sent_at: AtomicU64,
     /// Its signals count 2 to the power of this times; see [`super::starts`].
     shift: AtomicU8,
-    /// Whether the thread is not sampled.
+    /// True if the thread is not sampled.
     muted: AtomicBool,
     /// Intervals of the wall clock that the next signal counts: those with a CPU, and those without.
     running: AtomicU32,
@@ -202,7 +202,7 @@ impl ThreadState {
         cpu_nanos.saturating_sub(self.ran_since.load(Ordering::Relaxed))
     }
 
-    /// Whether the thread has not waited more often than was noted last.
+    /// Returns true if the thread has not waited more often than was noted last.
     pub(super) fn has_not_waited(&self, waits: u64) -> bool {
         self.waits.load(Ordering::Relaxed) == waits
     }
@@ -321,7 +321,7 @@ impl ThreadState {
 #[derive(Default)]
 pub(super) struct ThreadSlots {
     slots: Slots<ThreadState>,
-    /// Whether threads to come are muted. Changed only while no thread gets a slot.
+    /// True if threads to come are muted. Changed only while no thread gets a slot.
     muted: AtomicBool,
 }
 
@@ -353,7 +353,7 @@ impl ThreadSlots {
     /// if it has none, and `start` starts that. The thread cannot end meanwhile.
     ///
     /// # Errors
-    /// Those of `create` and `start`.
+    /// Errors of `create` and `start`.
     pub(super) fn settle(
         &self,
         token: SlotToken,
@@ -412,7 +412,7 @@ impl ThreadSlots {
             .with(token, |slot| slot.is_deaf.store(true, Ordering::Relaxed));
     }
 
-    /// Whether the thread is still sampled in another way.
+    /// Returns true if the thread is still sampled in another way.
     pub(super) fn is_deaf(&self, token: SlotToken) -> bool {
         let is_deaf = |slot: &ThreadState| slot.is_deaf.load(Ordering::Relaxed);
         self.slots.with(token, is_deaf).unwrap_or(false)

@@ -43,7 +43,7 @@ impl Unwinder {
         self.restorer.store(address, Ordering::Relaxed);
     }
 
-    /// Whether compiled Java code lies at an address.
+    /// Returns true if compiled Java code lies at an address.
     pub(super) fn is_java_code(&self, address: usize) -> bool {
         self.code.contains(address)
     }
@@ -109,7 +109,7 @@ const SIGNAL_FRAME_WORDS: Registers = Registers {
 };
 
 impl Stack {
-    /// Whether the word at an address is a word of the stack, as far as that is known.
+    /// Returns true if the word at an address is a word of the stack, as far as that is known.
     fn has(&self, address: usize) -> bool {
         let last = self.end.saturating_sub(size_of::<usize>());
         (self.low..=last).contains(&address) && address.is_multiple_of(align_of::<usize>())

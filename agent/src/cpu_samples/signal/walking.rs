@@ -72,7 +72,7 @@ pub(super) struct Walking {
 /// Counts of the walk.
 #[derive(Clone, Copy, Debug)]
 pub struct WalkCounts {
-    /// Whether it is in use.
+    /// True if it is in use.
     pub is_on: bool,
     /// Stacks that were compared with the VM's.
     pub checks: u64,
@@ -149,7 +149,7 @@ impl Walking {
         agreed >= MIN_AGREED && agreed.saturating_mul(4) >= trials.saturating_mul(3)
     }
 
-    /// Whether samples of `AsyncGetCallTrace` are to be compared with the walk.
+    /// Returns true if samples of `AsyncGetCallTrace` are to be compared with the walk.
     pub(super) fn is_on_trial(&self) -> bool {
         self.is_wanted.load(Ordering::Acquire)
             && !self.is_on()

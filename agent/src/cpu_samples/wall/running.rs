@@ -19,7 +19,7 @@ pub(super) struct RunningTime {
 }
 
 impl RunningTime {
-    /// Whether the clock stands since the last look.
+    /// Returns true if the clock stands since the last look.
     pub(super) fn stands_at(&self, cpu_nanos: u64) -> bool {
         self.cpu_nanos == cpu_nanos
     }

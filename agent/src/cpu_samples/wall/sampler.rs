@@ -136,7 +136,7 @@ impl WallSampler {
         self.due.saturating_duration_since(Instant::now())
     }
 
-    /// Whether a round is due.
+    /// Returns true if a round is due.
     pub fn is_due(&self) -> bool {
         Instant::now() >= self.due
     }

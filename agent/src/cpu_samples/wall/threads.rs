@@ -39,7 +39,7 @@ impl WallThread {
         self.has_ended.store(true, Ordering::Release);
     }
 
-    /// Whether it has ended.
+    /// Returns true if it has ended.
     pub fn has_ended(&self) -> bool {
         self.has_ended.load(Ordering::Acquire)
     }

@@ -153,7 +153,7 @@ impl Detectors {
     }
 }
 
-/// Whether digits, with or without blanks and hyphens, are the number of a payment card.
+/// Returns true if digits, with or without blanks and hyphens, are the number of a payment card.
 fn is_card(text: &[u8]) -> bool {
     let digits: Vec<u8> = text
         .iter()

@@ -38,7 +38,7 @@ fn units(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Vec<u8> {
     units.iter().map(narrow).collect()
 }
 
-/// Whether bytes look like UTF-16, little-endian: two characters of Latin-1 in a row. A text without them
+/// Returns true if bytes look like UTF-16, little-endian: two characters of Latin-1 in a row. A text without them
 /// holds nothing that a detector knows.
 fn is_utf16(bytes: &[u8]) -> bool {
     let (units, _) = bytes.as_chunks::<2>();

@@ -67,7 +67,7 @@ impl To {
     }
 }
 
-/// Whether a file may have a name that tells one format and hold the other.
+/// Returns true if a file may have a name that tells one format and hold the other.
 pub(super) fn suits(named: To, to: To) -> bool {
     named == to
         || match named {

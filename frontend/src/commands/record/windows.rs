@@ -31,7 +31,7 @@ impl Windows {
         }
     }
 
-    /// Whether it is time for the next file.
+    /// Returns true if it is time for the next file.
     pub fn is_due(&self) -> bool {
         Instant::now() >= self.next
     }
@@ -49,7 +49,7 @@ impl Windows {
         more
     }
 
-    /// Whether a file has this name already.
+    /// Returns true if a file has this name already.
     pub fn has(&self, file: &str) -> bool {
         self.files.iter().any(|known| known.as_os_str() == file)
     }
