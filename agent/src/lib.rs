@@ -106,7 +106,7 @@ fn attach(vm: vm::VmHandle, options: &str) -> Result<(), String> {
     let runs = unsafe { vm.with_current(|jni| profile::begin(vm.as_raw(), jni, options)) }
         .ok_or("the VM does not know this thread")??;
     match control::open(vm, profile::serve) {
-        // Whoever attaches without a mode wants the socket.
+        // A user who attaches without a mode wants the socket.
         Err(text) if !runs => Err(text),
         Err(text) => {
             report::note(&text);

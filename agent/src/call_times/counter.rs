@@ -216,7 +216,7 @@ impl CallTimes {
     }
 
     /// All that was counted since the last time. `serial_of` tells a thread's serial from its
-    /// kernel id, where threads are told apart. Nothing is counted after the `last` time.
+    /// kernel id, where threads are distinguished. Nothing is counted after the `last` time.
     pub fn take(&self, last: bool, serial_of: &dyn Fn(i32) -> Option<ThreadSerial>) -> PathCosts {
         let nodes = self.automaton.lock().len();
         let mut costs = self.threads.lock().take(nodes, !last, serial_of);

@@ -79,7 +79,7 @@ impl CallTimes {
             run.start_own(jni, HELPER, move |_| {
                 let classes: Vec<_> = half.iter().map(GlobalRef::get).collect();
                 self.retransform(&run.jvmti, &classes, &mut Rewriting::default());
-                // Whoever waits may have given up.
+                // The thread that waits may have given up.
                 let _ = done.send(());
             })
         });

@@ -28,7 +28,7 @@ pub(super) struct Java {
 }
 
 /// Where a thread object has the address of its state: in a field of the agent, or in the place of the size of its
-/// stack, which nobody reads once it runs.
+/// stack, which no code reads once it runs.
 pub(super) struct StatePlace {
     pub(super) variant: Variant,
     /// The field of the thread with the object that has it.

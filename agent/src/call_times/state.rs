@@ -70,7 +70,7 @@ impl State {
         let limit = (start.addr() + bytes) as u64;
         let memory = NonNull::new(start.cast::<u8>())?;
         // SAFETY: pages of zeroes with room for that many counters, which are never unmapped,
-        // and nobody knows of them yet.
+        // and no other code knows of them yet.
         let counters =
             unsafe { Counters::create(memory, nodes as u32, NodeNumber::ROOT, cost, limit) };
         Some(Self { counters })

@@ -74,7 +74,7 @@ pub(super) struct Threads {
     sampled: Option<Vec<usize>>,
 }
 
-/// Whether calls are counted.
+/// The state of the counting of calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Activity {
     Counting,

@@ -50,7 +50,7 @@ pub fn sample_thread(
         };
         match engine.start_thread(slot, installed) {
             Ok(token) if run.threads.set_slot(tid, token) => slot_of_wall = Some(token),
-            // It ended, or somebody else was faster.
+            // It ended, or another thread was faster.
             Ok(token) => engine.end_thread(token),
             // Its end is on the way to the agent.
             Err(error) if timer::has_ended(&error) => {}

@@ -101,7 +101,7 @@ impl<'a> DumpIds<'a> {
         self.by_vm_thread.get(&vm_thread).copied()
     }
 
-    /// What the profile has to show of a thread with a serial, if it has not shown it.
+    /// Takes the thread of a serial that the profile has yet to show; `None` if it has shown it.
     pub fn take_held(&mut self, serial: ThreadSerial) -> Option<HeldThread> {
         self.held.take(serial)
     }

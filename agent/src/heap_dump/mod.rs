@@ -59,7 +59,7 @@ pub enum Failure {
     /// The profile has a heap dump without its end.
     #[error("the heap dump is cut off: {0}")]
     CutOff(String),
-    /// The profile cannot be written; whoever owns the output reports that.
+    /// The profile cannot be written; the owner of the output reports that.
     #[error("cannot write: {0}")]
     Output(#[from] io::Error),
 }

@@ -35,7 +35,7 @@ pub enum DumpError {
     /// It ends without its end mark.
     #[error("the VM's dump ends too early, after {0} bytes")]
     Unfinished(u64),
-    /// The profile cannot be written; whoever owns the output reports that.
+    /// The profile cannot be written; the owner of the output reports that.
     #[error("cannot write: {0}")]
     Output(#[source] io::Error),
 }

@@ -19,7 +19,7 @@ use crate::vm::{StillInside, VmDumper, VmLibrary, VmStructs};
 /// Writes all objects when a dump is asked for. Nothing is recorded before.
 pub struct HeapDumpRecorder {
     is_on: bool,
-    /// Those of heap=all.
+    /// The allocation sites of heap=all.
     sites: Option<SharedSites>,
     /// The serial of the profile thread, when a heap dump has shown it, and the generation of the
     /// output that has it.

@@ -106,7 +106,7 @@ impl Blanks {
                 bytes.fill(0);
             }
         }
-        // Nobody knows what values are whose class the dump lacks.
+        // The types of values whose class the dump lacks are unknown.
         if let Some(unknown) = values.get_mut(blank.length..) {
             unknown.fill(0);
         }

@@ -117,7 +117,7 @@ impl Cache {
         }
     }
 
-    /// A cache that nobody uses any more.
+    /// A cache that no thread uses any more.
     pub(super) fn none() -> Self {
         Self {
             tags: Box::default(),
@@ -239,7 +239,7 @@ impl Cache {
     }
 }
 
-/// The part of a key that tells apart those of one place.
+/// The part of a key that distinguishes the keys of one place.
 #[inline]
 fn tag(key: u64) -> u32 {
     (key >> 32) as u32

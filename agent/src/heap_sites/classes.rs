@@ -45,7 +45,7 @@ enum Refused {
     Full(Arc<Class>, WeakRef),
 }
 
-/// How many classes are told apart. A program that makes classes for ever ends
+/// How many classes are distinguished. A program that makes classes for ever ends
 /// up with the rest of them in one row.
 const MAX_CLASSES: usize = 1 << 20;
 

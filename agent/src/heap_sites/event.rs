@@ -85,7 +85,7 @@ pub(super) struct Allocation<'a> {
     pub(super) size: u64,
 }
 
-/// Whether the stack of the next object is walked and compared, after as many of its site.
+/// Returns true if the stack of the next object of a site is walked and compared, after `seen` objects of the site.
 #[inline]
 pub(super) fn is_checked(seen: u64) -> bool {
     seen.is_multiple_of(CHECKED)

@@ -2,7 +2,7 @@
 //!
 //! The VM's dumper names objects by their addresses, and a reference's word is the address as long
 //! as nothing moves. Collectors that move objects in pauses announce each pause
-//! (`GarbageCollectionStart`): whoever comes first after the dump's own pause, the next
+//! (`GarbageCollectionStart`): the first to come after the dump's own pause, the next
 //! collection or the profile thread, reads all words. A collection that starts while the profile thread
 //! reads waits for it. So the words are those of the dump, exactly.
 //!

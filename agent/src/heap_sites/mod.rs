@@ -110,7 +110,7 @@ pub struct HeapSites {
     started: AtomicBool,
     /// They tell of allocations where the VM has no event for them.
     hooks: Option<SiteHooks>,
-    /// Whether known sites may do without the event.
+    /// The hook by which known sites do without the event, or the reason why they cannot.
     hook: std::result::Result<SampleHook, &'static str>,
     shortcut: OnceLock<Shortcut>,
     /// References that are used again, where that can be done.
@@ -236,7 +236,7 @@ impl HeapSites {
     }
 
     fn newest() -> Option<&'static Self> {
-        // SAFETY: null, or a leaked instance that nobody changes.
+        // SAFETY: null, or a leaked instance that no code changes.
         unsafe { INSTANCE.load(Ordering::Acquire).as_ref() }
     }
 

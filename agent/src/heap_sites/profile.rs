@@ -413,8 +413,8 @@ impl SitesProfile {
     }
 }
 
-/// How rarely new objects are followed when so many are: up to the limit all are, beyond it
-/// half as many for each eighth of the limit.
+/// How rarely new objects are followed while `following` objects are: up to the limit all new ones are,
+/// beyond it half as many for each eighth of the limit.
 pub(super) fn shift_for(following: usize) -> u8 {
     match following.checked_sub(MAX_FOLLOWED) {
         None => 0,

@@ -49,7 +49,7 @@ impl Words {
         }
         let weak = self.base + size_of::<usize>() * self.bits.trailing_zeros() as usize;
         self.bits &= self.bits - 1;
-        // SAFETY: the number of a reference that `add` was given, which nobody else has.
+        // SAFETY: the number of a reference that `add` was given, which no other owner has.
         unsafe { WeakRef::from_raw(weak as _) }
     }
 

@@ -25,7 +25,7 @@ impl StackId {
 #[derive(Debug)]
 pub(super) struct Stack {
     id: StackId,
-    /// Serial of its thread, 0 when threads are not told apart.
+    /// Serial of its thread, 0 when threads are not distinguished.
     pub(super) thread: u32,
     /// The frames, innermost first.
     pub(super) frames: Box<[StackFrame]>,

@@ -18,7 +18,7 @@ pub(super) struct Starts {
     last: Cell<Option<(u64, u32)>>,
 }
 
-/// Those in a part of the heap.
+/// The starts of objects in a part of the heap.
 struct Page {
     offsets: Offsets,
     /// The addresses in the pages before.

@@ -1,7 +1,7 @@
 //! The memory of a run, which the next one in this process gets, empty.
 //!
 //! A callback may be on its way to a run that has ended. It finds the run's gate closed and touches no table, but
-//! nobody knows when it has gone. So tables are never freed, and a program that is looked at again and again
+//! the agent cannot know when it has gone. So tables are never freed, and a program that is looked at again and again
 //! has them once.
 
 use std::sync::OnceLock;
@@ -32,7 +32,7 @@ pub(super) struct Tables {
     pub(super) stack_keys: OnceLock<StackKeys>,
 }
 
-/// Those of the last run, if no callback was inside when it ended.
+/// The tables of the last run, if no callback was inside when it ended.
 static SPARE: Mutex<Option<&'static Tables>> = Mutex::new(None);
 
 impl Tables {

@@ -73,9 +73,9 @@ struct Shared {
     taken: AtomicU64,
 }
 
-// SAFETY: `cache` is changed by its thread alone, and only while `Threads` lets
-// nobody read it. `spare` is used by its thread alone, and by `Threads::clear` when that is in no event. The rest is
-// atomic or locked. Counters in a cache are atomics.
+// SAFETY: `cache` is changed by its thread alone, and only while `Threads` lets no other thread read it. `spare` is
+// used by its thread alone, and by `Threads::clear` when that is in no event. The rest is atomic or locked. Counters in
+// a cache are atomics.
 unsafe impl Sync for Shared {}
 
 const FIRST_SEGMENT: usize = 1 << 6;
@@ -472,7 +472,7 @@ pub(super) struct Totals {
 mod tests {
     use super::*;
 
-    /// Whether a type may be shared: the constant of the type itself, if it is `Sync`, comes
+    /// A constant that is true if a type may be shared: the constant of the type itself, if it is `Sync`, comes
     /// before that of the trait.
     mod shared {
         use std::marker::PhantomData;

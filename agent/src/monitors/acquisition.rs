@@ -1,8 +1,8 @@
-//! Whether a successful acquisition of a synchronizer excludes other threads.
+//! Finds out whether a successful acquisition of a synchronizer excludes other threads.
 //!
 //! Classes built on `AbstractQueuedSynchronizer` say in `tryAcquire` and `tryAcquireShared` whether a
 //! thread may continue. A lock or a semaphore changes its state there: what one thread gets, another
-//! cannot have. A latch only looks at the state, which somebody else changes once and for all: its
+//! cannot have. A latch only looks at the state, which another thread changes once and for all: its
 //! threads wait for something to happen. The code of these methods tells which it is.
 
 use std::collections::{HashMap, HashSet};

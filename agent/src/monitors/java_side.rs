@@ -78,9 +78,9 @@ const SIMPLE_NAME: &[u8] = b"HprofLocks";
 /// Names of the hook class and the class in it. Classes of the boot loader stay for ever, so each copy of the agent
 /// that a JVM has had, as of an earlier version, has taken names for itself.
 pub(super) struct HookNames {
-    /// Of the hook class. Its last part is as long as in the class file.
+    /// The name of the hook class. Its last part is as long as in the class file.
     pub(super) class: &'static CStr,
-    /// Of the class that is prepared while the hook class runs.
+    /// The name of the class that is prepared while the hook class runs.
     pub(super) started: &'static CStr,
 }
 

@@ -1,7 +1,7 @@
 //! The kinds of waits: contention for a lock, or waiting for an event.
 //!
-//! Of synchronizers their own methods tell, see [`acquisition`](super::acquisition), of
-//! all else the innermost frames. Their names are those of the public classes of
+//! The methods of a synchronizer decide its kind, see [`acquisition`](super::acquisition);
+//! the innermost frames decide that of every other wait. Their names are those of the public classes of
 //! `java.util.concurrent`, and of the methods of its own that have had the same names
 //! from JDK 11 to 28.
 

@@ -183,7 +183,7 @@ impl Monitors {
     }
 
     fn newest() -> Option<&'static Self> {
-        // SAFETY: null, or a leaked instance that nobody changes.
+        // SAFETY: null, or a leaked instance that no code changes.
         unsafe { INSTANCE.load(Ordering::Acquire).as_ref() }
     }
 
@@ -224,9 +224,9 @@ impl Monitors {
     /// Leaves the memory to the next run.
     ///
     /// # Safety
-    /// [`Self::detach`] has succeeded, and nobody has a row. This is called once.
+    /// [`Self::detach`] has succeeded, and no thread has a row. This is called once.
     unsafe fn forget(&self, jni: &Jni) {
-        // SAFETY: the gate is closed for good and all have left; nobody has a row, by the caller's promise.
+        // SAFETY: the gate is closed for good and all have left; no thread has a row, by the caller's promise.
         unsafe { self.parts.give_back(jni) };
     }
 

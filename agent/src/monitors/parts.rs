@@ -1,7 +1,8 @@
 //! The memory of a run, which the next one in this process gets, empty.
 //!
 //! A callback may be on its way to a run that has ended. It finds the run's gate closed and touches nothing of this,
-//! but nobody knows when it has gone. So it is never freed, and a program that is looked at again and again has it once.
+//! but the agent cannot know when it has gone. So the memory is never freed, and a program that is looked at again and
+//! again has it once.
 
 use std::sync::OnceLock;
 
@@ -26,7 +27,7 @@ pub(super) struct Parts {
     pub(super) fields: OnceLock<Fields>,
 }
 
-/// Those of the last run, if no callback was inside when it ended.
+/// The parts of the last run, if no callback was inside when it ended.
 static SPARE: Mutex<Option<&'static Parts>> = Mutex::new(None);
 
 impl Parts {
@@ -47,7 +48,7 @@ impl Parts {
     /// Empties them and keeps them for the next run.
     ///
     /// # Safety
-    /// No callback of the run is inside, and none will be. Nobody has a row.
+    /// No callback of the run is inside, and none will be. No thread has a row.
     pub(super) unsafe fn give_back(&'static self, jni: &Jni) {
         self.slots.clear(jni);
         self.recent.clear();

@@ -34,7 +34,7 @@ impl Source {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowKey<'a> {
     pub source: Source,
-    /// Serial of the thread, 0 when threads are not told apart.
+    /// Serial of the thread, 0 when threads are not distinguished.
     pub thread: u32,
     pub class: &'static LockClass,
     /// The stack, innermost frame first.
@@ -138,7 +138,7 @@ impl Rows {
     /// Frees all rows, and forgets what was counted.
     ///
     /// # Safety
-    /// Nobody has a row any more, or asks for one before this returns.
+    /// No thread has a row any more, or asks for one before this returns.
     pub unsafe fn free(&self) {
         self.fresh.lock().clear();
         for row in self.known.clear() {

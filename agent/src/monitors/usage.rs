@@ -20,7 +20,7 @@ pub struct UsedBy {
     pub frames: Vec<StackFrame>,
 }
 
-/// A lock that somebody has or wants.
+/// A lock that a thread has or wants.
 #[derive(Debug)]
 pub struct LockUsage {
     /// Its class, as programs know it.

@@ -27,7 +27,7 @@ use show::Shown;
 
 /// Ids that are given out before they must be forgotten. Each costs the VM some 50 bytes.
 const MAX_IDS: i64 = 1_000_000;
-/// Kinds of referrers of one object that are told apart.
+/// Kinds of referrers of one object that are distinguished.
 const MAX_KINDS: usize = 1000;
 
 static OBJECTS: Mutex<Option<Objects>> = Mutex::new(None);

@@ -38,8 +38,8 @@ pub fn occupy_standard() {
     }
 }
 
-/// Whether a descriptor is open for writing. One that [`occupy_standard`] has taken is not, nor a file of classes
-/// that the VM has opened where its standard output was to be.
+/// Returns true if a descriptor is open for writing. One that [`occupy_standard`] has taken is not, nor a file of
+/// classes that the VM has opened where its standard output was to be.
 pub fn is_writable(number: RawFd) -> bool {
     // SAFETY: the call takes numbers, and fails if the descriptor is not open.
     let flags = unsafe { libc::fcntl(number, libc::F_GETFL) };

@@ -132,7 +132,7 @@ impl<'a> ReadRef<'a> for &'a Bounded {
 /// # Errors
 /// It is none, or cannot be opened.
 pub fn open(path: &str) -> io::Result<File> {
-    // Whoever owns the folder may have put a FIFO there. To open it would have the profile thread wait for a writer.
+    // The owner of the folder may have put a FIFO there. To open it would have the profile thread wait for a writer.
     let file = File::options()
         .read(true)
         .custom_flags(libc::O_NONBLOCK)

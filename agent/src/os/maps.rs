@@ -8,7 +8,7 @@ use std::ops::Range;
 pub struct Mapping {
     start: usize,
     end: usize,
-    /// Of its first byte in the file.
+    /// The offset of its first byte in the file.
     offset: u64,
     /// The path of the file; `[vdso]` and the like in brackets.
     pub path: String,

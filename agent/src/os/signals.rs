@@ -147,8 +147,8 @@ pub fn is_blocked(signal: i32) -> bool {
     }
 }
 
-/// Lets the current thread have the signal, and tells whether it had blocked it: a mask is inherited from whoever started
-/// the thread.
+/// Lets the current thread have the signal, and tells whether it had blocked it: a thread inherits the mask of the
+/// thread that started it.
 pub fn unblock(signal: i32) -> bool {
     let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
     let mut before = MaybeUninit::<libc::sigset_t>::zeroed();

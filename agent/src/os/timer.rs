@@ -139,7 +139,7 @@ pub fn delete(id: TimerId) {
     unsafe { libc::syscall(libc::SYS_timer_delete, id.0) };
 }
 
-/// Whether this kernel gives timers on a thread's CPU clock at all.
+/// Tries whether this kernel gives timers on a thread's CPU clock at all.
 ///
 /// # Errors
 /// The kernel's error.

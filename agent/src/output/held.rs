@@ -22,11 +22,11 @@ pub struct HeldThread {
 #[derive(Default)]
 pub struct HeldThreads {
     threads: BTreeMap<ThreadSerial, HeldThread>,
-    /// Those that have ended, in this order; a heap dump may have taken some.
+    /// Threads that have ended, in this order; a heap dump may have taken some.
     ended: VecDeque<ThreadSerial>,
 }
 
-/// What the end of a thread leads to.
+/// The consequence of a thread's end for the profile.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Ended {
     /// The profile has its start.

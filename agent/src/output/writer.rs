@@ -38,7 +38,7 @@ pub struct Output {
     /// The threads that live, and those whose end the front-end may not have got.
     pub(super) threads: BTreeMap<ThreadSerial, ThreadInfo>,
     pub(super) ended: Vec<ThreadSerial>,
-    /// Whether the run continues in a file or ends when the front-end is lost.
+    /// The policy for a lost front-end: the run continues in a file, or ends.
     pub(super) on_loss: Lost,
     /// The front-end was lost, and the run is to end.
     pub(super) abandoned: bool,

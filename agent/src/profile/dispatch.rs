@@ -65,7 +65,7 @@ impl<'a> Dispatcher<'a> {
     }
 
     /// Carries out what a front-end has sent, and replies to it in the stream. Once the end is asked
-    /// for nothing is: whoever sends commands must not keep the program.
+    /// for nothing is carried out: a client that sends commands must not keep the program.
     pub(super) fn command(&mut self, order: Order) {
         let run = self.cx.run;
         let is_over = || run.phase() != Phase::Live;

@@ -251,8 +251,8 @@ fn prepare_calls(
     }
 }
 
-/// Whether `Thread` gets fields. To see it load takes class data sharing from the VM, so only where what it has
-/// costs more.
+/// Returns true if `Thread` gets fields. To see it load takes class data sharing from the VM, so only where what it
+/// has costs more.
 fn adds_fields(jvmti: &Jvmti, settings: &Settings, arrival: Arrival) -> bool {
     settings.modes.counts_calls()
         && arrival == Arrival::Early

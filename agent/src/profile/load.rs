@@ -78,7 +78,7 @@ pub unsafe fn load(
     let vm_waits = VmWaits::default();
     let sink = match create_sink(&settings, &vm_waits) {
         Ok(sink) => sink,
-        // Whoever wants the profile has gone, as when a build starts a JVM after its recording has
+        // The receiver of the profile has gone, as when a build starts a JVM after its recording has
         // ended. That is no reason to end the program.
         Err(_)
             if settings.lost == Lost::Detach
@@ -136,7 +136,7 @@ pub(super) unsafe fn load_late(
     // SAFETY: by the caller's promise.
     let mut jvmti = unsafe { Jvmti::from_vm(vm) };
     let asked = Instant::now();
-    // Whoever attaches early finds the VM between its phases "onload" and "live".
+    // A client that attaches early finds the VM between its phases "onload" and "live".
     while matches!(jvmti, Err(jni_sys::JNI_EDETACHED)) && asked.elapsed() < MAX_START {
         std::thread::sleep(Duration::from_millis(10));
         // SAFETY: by the caller's promise.

@@ -12,7 +12,7 @@ use hprof_wire::frames::Incoming;
 
 use crate::recording::{Asked, Order};
 
-/// Those that wait.
+/// The orders that wait.
 #[derive(Debug, Default)]
 pub(super) struct Orders {
     waiting: Vec<Order>,
@@ -73,7 +73,7 @@ impl Orders {
     }
 }
 
-/// A request that a front-end may make: whoever listens at a port must not choose options, nor end
+/// A request that a front-end may make: a program that listens at a port must not choose options, nor end
 /// the run.
 fn allowed(request: Request) -> Result<Request, String> {
     match request {

@@ -66,11 +66,11 @@ fn read(profile: &'static Profile, mut source: NetSource) {
     }
 }
 
-/// Ends the run, since nobody is there for whom it records (`lost=detach`).
+/// Ends the run, since it has lost the front-end for which it records (`lost=detach`).
 pub(super) fn leave(profile: &'static Profile) {
     // The profile thread, which carries it out, must not wait for itself.
     let started = native_thread::spawn("HPROF leave", move || {
-        // Whether the last dump could be written is of no interest: nobody is there to read it.
+        // A failure to write the last dump is of no interest: no reader is left.
         if profile.end_early().is_err() {
             return;
         }

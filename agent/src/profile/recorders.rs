@@ -70,7 +70,7 @@ impl Recorders {
         all.into_iter().flatten()
     }
 
-    /// Those that a request for these modes is about: all that are on if it names none. A heap dump
+    /// Returns the recorders that a request for these modes is about: all that are on if it names none. A heap dump
     /// needs no preparation, so it may be had in every run.
     pub(super) fn of<'a>(
         &'a mut self,

@@ -72,8 +72,8 @@ pub unsafe fn begin(vm: *mut JavaVM, jni: &Jni, text: &str) -> Result<bool, Stri
     })
 }
 
-/// Whoever asks a running VM for a heap dump wants it now, not when the VM ends. With heap=all there
-/// is nothing to join the objects with yet.
+/// Dumps the heap of a running VM now: a user who attaches with this mode does not want to wait for the VM's end.
+/// With heap=all there is nothing to join the objects with yet.
 fn dump_heap_at_once(profile: &'static Profile) {
     let modes = &profile.run.settings.modes;
     if !modes.heap_dump || modes.heap_sites {

@@ -34,7 +34,7 @@ pub(super) struct Profile {
     /// The state that the profile thread takes over at VMInit.
     pub(super) thread: Mutex<Option<ProfileThread>>,
     pub(super) dumping: AtomicBool,
-    /// Somebody has asked for the end before that of the VM.
+    /// A request asked for the end of the run before that of the VM.
     pub(super) finishing: AtomicBool,
     /// Set while the VM waits for the end.
     pub(super) vm_waits: VmWaits,
@@ -47,7 +47,7 @@ pub(super) struct Profile {
 /// The run of this process. It is leaked: a callback may look at it at any time.
 static PROFILE: AtomicPtr<Profile> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Longest wait for a dump that somebody asked for while the program runs.
+/// Longest wait for a dump that was requested while the program runs.
 const MAX_DUMP_WAIT: Duration = Duration::from_secs(300);
 
 /// Returns true if a run is under way.
@@ -103,7 +103,7 @@ impl Profile {
         sent
     }
 
-    /// Sends; false when there is no profile thread. Whoever asks waits for the answer, so these messages are few.
+    /// Sends; false when there is no profile thread. The sender waits for the answer, so these messages are few.
     pub(super) fn ask(&self, message: Message) -> bool {
         let outbox = self.outbox.read().clone();
         outbox.is_some_and(|outbox| outbox.send(message))
@@ -200,7 +200,7 @@ impl Profile {
         wait.recv().map_err(|_| "the run has ended")
     }
 
-    /// Ends the run early, for whoever asked for it.
+    /// Ends the run early, and returns the reply to the request for it.
     pub(super) fn detach(&self) -> Reply {
         self.end_early().unwrap_or_else(Reply::error)
     }

@@ -23,7 +23,7 @@ pub enum Asked {
     Request(Request),
 }
 
-/// A command of the front-end, and who is told what became of it.
+/// A command of the front-end, and the receiver of its result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Order {
     /// The command or request, or the reason why it is invalid.
@@ -57,7 +57,7 @@ pub enum Message {
     },
     /// The front-end is reconnected.
     Connected(NetSink),
-    /// Somebody wants a dump now.
+    /// A client wants a dump now.
     Dump {
         /// Told when it is written.
         done: Sender<()>,
@@ -96,7 +96,7 @@ impl Outbox {
         waiting < MAX_RECORDS && self.records.send(record).is_ok()
     }
 
-    /// Sends; false when there is no profile thread. Whoever asks waits for the answer, so these messages are few.
+    /// Sends; false when there is no profile thread. The sender waits for the answer, so these messages are few.
     pub fn send(&self, message: Message) -> bool {
         self.messages.send(message).is_ok()
     }

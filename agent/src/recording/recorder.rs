@@ -53,7 +53,7 @@ pub trait Recorder: Send {
     /// Sets all counts to zero.
     fn reset(&mut self, cx: &mut Context<'_>);
 
-    /// Whether [`stop`](Self::stop) can be asked for by name.
+    /// Succeeds if a request can ask for [`stop`](Self::stop) by name.
     ///
     /// # Errors
     /// A sentence that says why not, and what else there is.

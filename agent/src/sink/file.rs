@@ -1,5 +1,5 @@
 //! The profile in a file: written under a temporary name beside the final one,
-//! and renamed when the first dump is complete, so that whoever finds the final
+//! and renamed when the first dump is complete, so that a reader who finds the final
 //! name finds a whole profile, and an earlier profile lives until then. A symbolic
 //! link of that name is replaced like a file; what it points to stays as it is.
 

@@ -1,6 +1,6 @@
 //! The profile to a front-end that listens: TCP, or a Unix socket.
 //!
-//! A front-end can be slow, stop reading, close, or vanish. Whoever writes here waits for it, and
+//! A front-end can be slow, stop reading, close, or vanish. The writer waits for it, and
 //! that is the profile thread alone; the program's threads never do. One that takes not a single
 //! byte for [`STALL`] is given up, as is one whose connection breaks: the writer gets an error, and
 //! continues elsewhere. While the VM waits for its end, a front-end has to take [`FINAL_RATE`] on
@@ -30,8 +30,8 @@ pub struct NetSink {
     pace: Pace,
 }
 
-/// The delay of the front-end against [`FINAL_RATE`]. Being early earns nothing: whoever took a lot
-/// fast may not stop afterwards.
+/// The delay of the front-end against [`FINAL_RATE`]. Being early earns nothing: a front-end that took
+/// a lot fast may not stop afterwards.
 #[derive(Debug, Default)]
 struct Pace {
     behind: Duration,
@@ -75,7 +75,7 @@ impl NetSink {
         match &stream {
             Stream::Tcp(tcp) => {
                 tcp.set_write_timeout(Some(LOOK))?;
-                // Records are small, and somebody may look at them as they come.
+                // Records are small, and a user may look at them as they come.
                 tcp.set_nodelay(true)?;
             }
             Stream::Unix(unix) => unix.set_write_timeout(Some(LOOK))?,

@@ -220,7 +220,7 @@ impl Threads {
         let work = move |todo: Receiver<(Job, Sender<Job>)>| {
             let mut compressor = Compressor::new(packing);
             for (job, done) in todo {
-                // Nobody waits for it if writing has failed.
+                // No thread waits for it if writing has failed.
                 let _ = done.send(compressor.packed(job));
             }
         };

@@ -69,7 +69,7 @@ pub(super) fn rules(section: &Section<'_>, most: usize) -> (Rules, bool) {
     let mut end = 0;
     let mut is_cut = false;
     for function in functions {
-        // Whoever has overlapping functions may have any.
+        // Where functions overlap, any of them may be kept.
         if function.start < end {
             continue;
         }

@@ -185,7 +185,7 @@ impl Function {
     fn of(functions: &[Self], address: u64) -> Option<&Self> {
         let after = functions.partition_point(|function| function.address <= address);
         let function = functions.get(after.checked_sub(1)?)?;
-        // Without a size nobody knows where it ends.
+        // Without a size the end of the function is unknown.
         (address - function.address < function.size).then_some(function)
     }
 }

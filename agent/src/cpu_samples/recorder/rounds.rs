@@ -17,7 +17,7 @@ use crate::recording::{Context, Run};
 use crate::report;
 use crate::vm::Vm;
 
-/// How samples are told apart.
+/// How samples are distinguished.
 #[derive(Clone, Copy)]
 pub(super) struct Distinctions {
     /// By thread.

@@ -18,7 +18,7 @@ const MAX_FRAMES: u32 = 32;
 /// Room for these, and for the reason that there is no Java frame.
 const ROOM: u32 = MAX_FRAMES + 1;
 
-/// Whether samples have frames of native code.
+/// The setting for frames of native code in samples, and the rules that find their callers.
 #[derive(Default)]
 pub(super) struct CFrames {
     is_wanted: AtomicBool,

@@ -45,7 +45,7 @@ pub(super) extern "C" fn on_signal(_signal: i32, info: *mut libc::siginfo_t, con
             // SAFETY: a published engine is leaked; the kernel filled in `info`, and
             // siginfo_t is larger than the view of it.
             let (engine, info) = unsafe { (&*engine, &*info.cast::<TimerInfo>()) };
-            // Before the ring is looked at, so that whoever exchanges it waits for us.
+            // Before the handler reads the ring, so that a thread that exchanges the ring waits for this handler.
             let inside = engine.ring.enter();
             take_sample(engine, &inside, info, context);
             drop(inside);
@@ -86,7 +86,7 @@ fn take_sample(
         return;
     }
     // A thread that was running when it was registered may have told of its end before that, so that
-    // nobody takes its slot back. Its last steps are without the VM's data, which may be another thread's by then.
+    // its slot is never taken back. Its last steps are without the VM's data, which may be another thread's by then.
     if !engine.vm.is_current(thread.env()) {
         return;
     }

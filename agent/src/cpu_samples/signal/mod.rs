@@ -238,8 +238,8 @@ impl SignalEngine {
             })
     }
 
-    /// Whether a thread uses CPU time, blocks the signal, and is not known to. From the moments of the answer on it must be
-    /// sampled in another way, until [`Self::is_deaf`] says that it hears. The number is its kernel thread id.
+    /// Returns the kernel thread id of a thread that uses CPU time and blocks the signal, unless it is known to block
+    /// it. From the returned moments on it must be sampled in another way, until [`Self::is_deaf`] says that it hears.
     pub fn turns_deaf(&self, token: SlotToken, installed: Installed) -> Option<(i32, Moments)> {
         let limit = self.interval().get().saturating_mul(UNHEARD_INTERVALS);
         let limit = limit.max(UNHEARD_NANOS);

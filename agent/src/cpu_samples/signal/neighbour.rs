@@ -14,7 +14,7 @@ use crate::os::signals::{Installed, handler_of};
 
 /// How often to look.
 const EVERY: Duration = Duration::from_secs(1);
-/// Fewer signals than this may be somebody's `kill`.
+/// Fewer signals than this may come from a user's `kill`.
 const MIN_FOREIGN_SIGNALS: u64 = 10;
 
 /// Looks for other profilers now and then.
@@ -79,8 +79,8 @@ fn look(installed: Installed, foreign: u64) -> Option<String> {
     })
 }
 
-/// Whether the VM itself handles SIGPROF. Flight Recorder of JDK 25 does (JEP 509): its handler notes where the thread is,
-/// and leaves the walk of its stack to a safepoint, so that it is hardly ever interrupted.
+/// Returns true if the VM itself handles SIGPROF. Flight Recorder of JDK 25 does (JEP 509): its handler notes where the
+/// thread is, and leaves the walk of its stack to a safepoint, so that it is hardly ever interrupted.
 fn is_flight_recorder() -> bool {
     let library = handler_of(libc::SIGPROF).ok().and_then(library_of);
     library.is_some_and(|name| name == "libjvm.so")

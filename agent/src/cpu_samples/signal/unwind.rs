@@ -2,8 +2,8 @@
 //!
 //! The VM cannot find the caller of a stub (`Math.sin`, array copies) or of a
 //! VM leaf routine that compiled code calls without leaving the Java state.
-//! Those return addresses are easy to find, though: at the stack pointer, or
-//! after the frame pointer. Each candidate is only a suggestion: the VM checks
+//! The return address of such a routine is easy to find, though: at the stack pointer,
+//! or after the frame pointer. Each candidate is only a suggestion: the VM checks
 //! it like any other context before it walks.
 
 use std::ffi::c_void;
@@ -324,7 +324,7 @@ mod tests {
     /// fault in between.
     #[test]
     fn a_gap_before_the_end_of_the_stack_ends_the_walk() {
-        // SAFETY: a new mapping, whose second page nobody uses.
+        // SAFETY: a new mapping, whose second page no other code uses.
         let (start, page) = unsafe {
             let page = libc::sysconf(libc::_SC_PAGESIZE) as usize;
             let protection = libc::PROT_READ | libc::PROT_WRITE;

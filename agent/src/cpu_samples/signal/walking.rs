@@ -27,7 +27,7 @@ const MAX_CHECKS: u64 = if cfg!(debug_assertions) {
 } else {
     2_000
 };
-/// Where nobody has asked for the walk, the first stacks are all compared, later ones one in N: a JVM prepares hundreds
+/// Where no option asks for the walk, the first stacks are all compared, later ones one in N: a JVM prepares hundreds
 /// of classes while it starts.
 const FIRST_CHECKS: u64 = 2 * MIN_CHECKS;
 const CHECKED_LATER: u64 = 16;
@@ -57,7 +57,7 @@ pub(super) struct Walking {
     known_points: AtomicU64,
     /// Samples that were compared with `AsyncGetCallTrace`.
     trials: AtomicU64,
-    /// Those of them with equal methods.
+    /// Compared samples with equal methods.
     agreed: AtomicU64,
     /// Samples whose walk ended at a frame that it did not understand.
     cut: AtomicU64,
@@ -78,7 +78,7 @@ pub struct WalkCounts {
     pub checks: u64,
     /// Samples that were compared with `AsyncGetCallTrace`.
     pub trials: u64,
-    /// Those of them with equal methods.
+    /// Compared samples with equal methods.
     pub agreed: u64,
     /// Samples whose walk ended at a frame that it did not understand.
     pub cut: u64,

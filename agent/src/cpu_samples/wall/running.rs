@@ -1,7 +1,7 @@
 //! Which samples of a thread have a CPU.
 //!
-//! The kernel tells whether a thread wants a CPU, but not whether it had one a moment ago: whoever looks has
-//! just taken one. So samples of such a thread count as running as far as its CPU clock has gone, and as ready
+//! The kernel tells whether a thread wants a CPU, but not whether it had one a moment ago: the thread that looks
+//! has just taken one. So samples of such a thread count as running as far as its CPU clock has gone, and as ready
 //! beyond that.
 
 use std::time::Duration;
@@ -35,7 +35,7 @@ impl RunningTime {
         self.cpu_nanos = cpu_nanos;
     }
 
-    /// Of `weight` intervals of a thread that wants a CPU: those in which it had one.
+    /// Returns the number of intervals, of the `weight` ones in which a thread wanted a CPU, in which it had one.
     pub(super) fn take(&mut self, weight: u64, interval: Duration) -> u64 {
         let nanos = nanos(interval);
         let room = self.uncounted_nanos.saturating_add(ahead(weight, interval)) / nanos;

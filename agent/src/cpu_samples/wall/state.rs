@@ -1,4 +1,4 @@
-//! The states of threads that a profile tells apart.
+//! The states of threads that a profile distinguishes.
 
 use hprof_native_headers as raw;
 

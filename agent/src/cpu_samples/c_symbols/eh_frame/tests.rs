@@ -69,7 +69,7 @@ fn each_instruction_has_its_rule() {
         0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6, 0x5c, 0xc6, 0x0c, 7, 8,
     ];
     add_function(&mut section, 0x4100, 0x40, &program);
-    // sub rsp, 40; registers that nobody asks for; the state before a jump, and after it again
+    // sub rsp, 40; registers that the unwinder does not use; the state before a jump, and after it again
     let program = [0x44, 0x0e, 48, 0x83, 3, 0x0a, 0x44, 0x0e, 8, 0x41, 0x0b];
     add_function(&mut section, 0x4140, 0x20, &program);
     let (rules, is_cut) = read(&section, 100);
