@@ -1,7 +1,7 @@
 //! A gate at which the threads of this process wait while its memory is let go of.
 //!
 //! A thread that reads maps of files in any order brings pages back faster than another thread can let
-//! go of them, as each page fault maps the pages around the one that is touched too. So whoever reads or
+//! go of them, as each page fault maps the pages around the one that is touched too. So a thread that reads or
 //! writes large arrays in any order asks at the gate, once for each object, and waits while it is closed. A
 //! limit of memory holds for a process, so there is one gate for all stores.
 
@@ -49,7 +49,7 @@ pub(crate) fn close() -> Closed {
 
 impl Drop for Closed {
     fn drop(&mut self) {
-        // Under the lock, so that nobody begins to wait between the change and the call.
+        // Under the lock, so that no thread begins to wait between the change and the call.
         let _guard = lock();
         CLOSED.fetch_sub(1, Ordering::Relaxed);
         OPENED.notify_all();

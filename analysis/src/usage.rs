@@ -16,9 +16,9 @@ pub struct CollectionRow {
     pub name: String,
     /// Live collections.
     pub collections: u64,
-    /// Those without elements.
+    /// Collections without elements.
     pub empty: u64,
-    /// Those with an unknown number of elements; no other figure includes them.
+    /// Collections with an unknown number of elements; no other figure includes them.
     pub unknown: u64,
     /// The elements or entries of those that tell.
     pub elements: u64,
@@ -28,7 +28,7 @@ pub struct CollectionRow {
     pub unused: u64,
     /// The size of the empty places, in bytes.
     pub wasted_bytes: u64,
-    /// Of hash tables: entries that share their place with another one.
+    /// Entries of hash tables that share their place with another one.
     pub collisions: u64,
 }
 

@@ -32,7 +32,7 @@ fn open(path: &Path, options: &OpenOptions<'_>) -> Snapshot {
     Snapshot::open(path, options).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// All that is told of the dominator tree, as text.
+/// The whole dominator tree, as text.
 fn told(snapshot: &Snapshot) -> String {
     let dominators = snapshot.dominators();
     let mut text = String::new();

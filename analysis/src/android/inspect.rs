@@ -10,7 +10,7 @@ use super::state::{Finding, State, Status, leaking, not_leaking};
 use crate::numbers::ObjectNumber;
 use crate::snapshot::Value;
 
-/// Whether the life of an object with a rule is over.
+/// Finds out whether the life of an object with a rule is over.
 pub(super) fn finding(state: &State<'_>, object: ObjectNumber, rule: Rule) -> Finding {
     let fields = &state.fields;
     match rule {

@@ -13,7 +13,7 @@ use crate::snapshot::Snapshot;
 /// The most such references that are looked at: a phone has some thousands, a made file could have any number.
 const MAX_KNOWN: usize = 1 << 20;
 
-/// What is known of a reference: why it leaks, or `None` if it comes and goes.
+/// The reason why a reference leaks, or `None` if it comes and goes.
 type About = Option<&'static str>;
 
 /// The known references of a dump.

@@ -1,4 +1,4 @@
-//! What else an object on a path tells: contexts, messages, windows, anonymous classes.
+//! Other facts about an object on a path: contexts, messages, windows, anonymous classes.
 
 use super::contexts::{Component, is_destroyed};
 use super::fields::{FieldOf, Fields, static_of};
@@ -13,7 +13,7 @@ const MAX_LABELS: usize = 12;
 /// The type of windows of toasts (`WindowManager.LayoutParams.TYPE_TOAST`).
 const TOAST_WINDOW: i64 = 2005;
 
-/// What an object tells beside whether its life is over.
+/// Returns the facts about an object other than whether its life is over.
 pub(super) fn labels(state: &State<'_>, object: ObjectNumber) -> Vec<String> {
     let fields = &state.fields;
     if fields.snapshot.graph().class_of_object(object).is_some() {

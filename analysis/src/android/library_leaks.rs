@@ -11,7 +11,7 @@ pub(super) struct LibraryLeak {
     sdk: (i64, i64),
     /// The makers of devices that have it; empty for all.
     makers: &'static [&'static str],
-    /// What is known of it.
+    /// A description of the leak.
     pub about: &'static str,
 }
 
@@ -27,7 +27,7 @@ pub(super) enum At {
 }
 
 impl LibraryLeak {
-    /// Returns true if the device has it; what is not known of the device rules nothing out.
+    /// Returns true if the device has it; an unknown property of the device rules nothing out.
     pub fn applies(&self, sdk: Option<i64>, maker: Option<&str>) -> bool {
         let is_maker = |maker: &str| self.makers.iter().any(|it| it.eq_ignore_ascii_case(maker));
         sdk.is_none_or(|sdk| (self.sdk.0..=self.sdk.1).contains(&sdk))

@@ -40,11 +40,11 @@ pub use state::Status;
 /// A step of a trace, with what is known about the object's life.
 #[derive(Debug, Clone, Serialize)]
 pub struct Mark {
-    /// Whether the object should be gone.
+    /// Says whether the object should be gone.
     pub status: Status,
     /// Why.
     pub reason: String,
-    /// What else is known of the object.
+    /// Other facts about the object.
     pub labels: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Whether the life of an object of Android is over.
+//! Finds out whether the life of an object of Android is over.
 
 use rustc_hash::FxHashSet;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use super::views::Views;
 use crate::numbers::{ClassNumber, ObjectNumber};
 use crate::snapshot::{Snapshot, Value};
 
-/// Whether an object should be gone.
+/// Says whether an object should be gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -22,7 +22,7 @@ pub enum Status {
     Unknown,
 }
 
-/// What an object tells of its life, and why; `None` if nothing.
+/// The status of an object and the reason for it; `None` if the object tells nothing of its life.
 pub(super) type Finding = Option<(Status, String)>;
 
 /// The life cycles of the objects of a dump.
@@ -87,7 +87,7 @@ impl<'a> State<'a> {
         self.is_judged(object) && self.finding(object).is_some_and(is_leaking)
     }
 
-    /// Whether the life of an object is over, if it is known.
+    /// Finds out whether the life of an object is over, if it is known.
     pub fn finding(&self, object: ObjectNumber) -> Finding {
         let snapshot = self.fields.snapshot;
         if snapshot.graph().class_of_object(object).is_some() {

@@ -57,7 +57,7 @@ impl Views {
         top
     }
 
-    /// Whether the life of a view is over.
+    /// Finds out whether the life of a view is over.
     pub fn finding(&self, fields: &Fields<'_>, view: ObjectNumber) -> Finding {
         let context = fields.object(view, (VIEW, "mContext"));
         if context.is_some_and(|context| is_of_destroyed(fields, context)) {
@@ -81,7 +81,7 @@ impl Views {
         not_leaking("the view is attached (View.mAttachInfo is not null)")
     }
 
-    /// What else is known of a view.
+    /// Returns other facts about a view.
     pub fn labels(&self, fields: &Fields<'_>, view: ObjectNumber) -> Vec<String> {
         let top = self.top(fields, view);
         let part = if top.is_of_window { "" } else { "not " };

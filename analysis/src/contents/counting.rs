@@ -66,7 +66,7 @@ impl Segment<'_> {
 }
 
 impl<'a> Counting<'a> {
-    /// Nothing is counted yet. `forget` is told which part of the file is done with;
+    /// Nothing is counted yet. The callback `forget` receives the part of the file that is done with;
     /// `stack_chunks` is the class of the stacks of virtual threads.
     pub fn new(
         format: Format,

@@ -13,7 +13,7 @@ use super::{
     Thread,
 };
 
-/// Reads a file of another tool. `forget` is told of parts that are not needed again.
+/// Reads a file of another tool. It reports parts that are not needed again to the callback `forget`.
 pub(super) fn read(
     file: &[u8],
     kind: Kind,

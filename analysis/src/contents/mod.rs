@@ -97,7 +97,7 @@ pub struct Dump {
     pub census: Census,
     /// The records that make it up.
     pub segments: u64,
-    /// False if records in segments lack the record that ends them: whoever wrote the file did
+    /// False if records in segments lack the record that ends them: the writer of the file did
     /// not finish.
     pub is_ended: bool,
 }

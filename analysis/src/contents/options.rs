@@ -38,7 +38,7 @@ pub struct ReadOptions<'a> {
     pub piece_bytes: u64,
     /// True to fail at the first damage instead of continuing after it.
     pub strict: bool,
-    /// Is told the number of uncompressed bytes read since the last call, from any thread.
+    /// Receives the number of uncompressed bytes read since the last call, from any thread.
     pub progress: &'a (dyn Fn(u64) + Sync),
 }
 

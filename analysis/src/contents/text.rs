@@ -68,10 +68,10 @@ pub(super) fn read(text: &str) -> Contents {
 }
 
 /// A text profile that comes in parts, as a running agent writes it. Traces and threads add up;
-/// whoever takes the tables out of [`Self::contents`] between two parts keeps it small.
+/// a caller that takes the tables out of [`Self::contents`] between two parts keeps it small.
 #[derive(Debug)]
 pub struct GrowingText {
-    /// All that has come and was not taken out. It is copied when a part comes while somebody else
+    /// All that has come and was not taken out. It is copied when a part comes while another owner
     /// holds it.
     pub contents: Arc<Contents>,
     /// Traces and threads that come are not kept: there are enough.

@@ -12,9 +12,9 @@ use crate::marks::Marks;
 ///
 /// Objects that keep others alive have the numbers from 1 on, in the order of the search; the *leaves*, which keep none
 /// alive, have those after them, also in this order. So no more is kept of a leaf than is asked of one: it is
-/// nobody's parent.
+/// the parent of no object.
 ///
-/// The search looks at each reference once, so it tells those apart that are not in the tree: for dominators nothing else is
+/// The search looks at each reference once, so it distinguishes those that are not in the tree: for dominators nothing else is
 /// asked of the graph.
 pub(super) struct DepthFirst<N> {
     /// By number: the object; unset for 0. Only the first `reached + 1` entries are in use.

@@ -188,7 +188,7 @@ pub(crate) fn build<N: Number>(
         ..
     } = search;
     // From here on each step drops what no later one needs: these arrays are most of the memory.
-    // The largest of them is like no later one, so nobody could have its memory.
+    // The largest of them is like no later one, so none could reuse its memory.
     let (dominators, elsewhere) = semi_nca::dominators(parent, inner, predecessors, store)?;
     let mut indirect = Marks::new(links.count());
     elsewhere

@@ -1,7 +1,7 @@
 //! Arrays of primitives with equal contents, such as those of equal strings.
 //!
 //! A first walk over the dump gives each array a digest of 64 bits, by which the arrays are put in
-//! groups. The digest has a new random key each time (SipHash-1-3), so that whoever has made the dump cannot
+//! groups. The digest has a new random key each time (SipHash-1-3), so that the author of a dump cannot
 //! give it two arrays of one digest. Of a billion arrays two have one digest by chance in three of a hundred runs: then the
 //! report counts one array more as wasted. A second walk compares the contents within the groups that are reported.
 
@@ -46,7 +46,7 @@ pub struct Duplicates {
     pub arrays: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Live arrays whose elements were blotted out, in a dump from which somebody stripped
+    /// Live arrays whose elements were blotted out, in a dump from which a tool stripped
     /// contents; they are not compared, and in no other figure.
     pub blank: u64,
     /// The bytes that could be saved if equal arrays were one.

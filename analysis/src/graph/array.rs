@@ -207,7 +207,7 @@ impl<T: Plain> Deref for Array<T> {
     #[inline(always)]
     fn deref(&self) -> &[T] {
         // SAFETY: `storage` owns `length` elements at `start`, of a type for which any bits are valid, and
-        // lives as long as the array; nobody writes to them while this borrow lasts.
+        // lives as long as the array; no code writes to them while this borrow lasts.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
     }
 }

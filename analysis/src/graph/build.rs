@@ -55,9 +55,9 @@ pub(super) struct Built<N> {
 pub(super) struct Counts {
     /// References to objects that the file lacks.
     pub dangling: u64,
-    /// Those of them in arrays that native code holds.
+    /// Dangling references in arrays that native code holds.
     pub archived: u64,
-    /// The objects that the other ones lead to, as far as they are told apart.
+    /// The objects that the other dangling references lead to, as far as they are distinguished.
     pub missing: u64,
     /// Objects of classes that the file does not describe.
     pub without_class: u64,

@@ -355,7 +355,7 @@ impl Classes {
         if found.is_some() || fields.next().is_none() {
             return found;
         }
-        // Whoever asks for one name of such a class asks for those of all its instances.
+        // A caller that asks for one name of such a class asks for those of all its instances.
         let mut known = (self.known_fields.lock()).unwrap_or_else(PoisonError::into_inner);
         let key = (class, Box::from(name));
         let place = *known.entry(key).or_insert_with(|| {

@@ -189,7 +189,7 @@ impl Counting<'_> {
         }
     }
 
-    /// Of class objects, whose references no instance record tells.
+    /// Adds the gaps of class objects, whose references no instance record tells.
     fn of_classes(&self, part: &mut Part) {
         let described = self
             .classes

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-/// The most missing objects of a dump that are told apart. Each thread holds a few bytes for each, however
+/// The most missing objects of a dump that are distinguished. Each thread holds a few bytes for each, however
 /// many a made file refers to.
 pub const MAX_MISSING_OBJECTS: u64 = 1 << 18;
 

@@ -84,10 +84,10 @@ pub struct GraphOptions<'a> {
     pub threads: usize,
     /// True for object numbers of eight bytes, however few there are.
     pub wide: bool,
-    /// Is told the number of bytes that were passed over since the last call. Each byte of the
+    /// Receives the number of bytes that were passed over since the last call. Each byte of the
     /// dump is passed over twice.
     pub progress: &'a (dyn Fn(u64) + Sync),
-    /// Is told which part of the file is not needed for now.
+    /// Receives the part of the file that is not needed for now.
     pub forget: &'a (dyn Fn(Range<usize>) + Sync),
 }
 
@@ -96,11 +96,11 @@ pub struct GraphOptions<'a> {
 pub struct Gaps {
     /// References to objects that the file lacks.
     pub dangling_references: u64,
-    /// Those of them in arrays that native code holds. HotSpot's archive has an array of classes and
+    /// Dangling references in arrays that native code holds. HotSpot's archive has an array of classes and
     /// other objects of which it loads, and dumps, only what the program uses (JEP 310).
     pub archived_references: u64,
-    /// The objects that the other ones of them lead to. No more than [`MAX_MISSING_OBJECTS`] are told
-    /// apart.
+    /// The objects that the other dangling references lead to. No more than [`MAX_MISSING_OBJECTS`] are
+    /// distinguished.
     pub missing_objects: u64,
     /// Android: true if objects are missing, and of all primitive arrays only such of bytes and characters
     /// are there, as in the files that Matrix shrinks.

@@ -12,7 +12,7 @@ pub enum ReferenceKind {
     Weak,
     /// Keeps nothing alive; tells that an object is gone.
     Phantom,
-    /// Of the VM: waits for the object's death in order to call its `finalize`.
+    /// A reference of the VM: waits for the object's death in order to call its `finalize`.
     Final,
 }
 

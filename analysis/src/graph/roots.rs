@@ -144,9 +144,9 @@ impl FrameSlots {
 /// Roots in two groups.
 #[derive(Debug, Default)]
 pub(super) struct Sorted {
-    /// Those that keep their object alive by themselves.
+    /// Roots that keep their object alive by themselves.
     pub roots: Vec<GraphRoot>,
-    /// Those of a stack whose thread has an object: the thread keeps them alive. With the
+    /// Roots of a stack whose thread has an object: the thread keeps them alive. With the
     /// thread's object.
     pub locals: Vec<(ObjectNumber, GraphRoot)>,
 }

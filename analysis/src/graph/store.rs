@@ -16,7 +16,7 @@ use crate::resident::{Meter, Resident};
 /// Makes arrays: in memory, or in a file so that memory stays below a limit.
 ///
 /// With a limit, arrays are shared maps of an unnamed file. A thread watches the memory that the
-/// process occupies; when it nears the limit, maps are told that they are not needed for now: first
+/// process occupies; when it nears the limit, it marks maps as not needed for now: first
 /// those that are walked through, then, if that is not enough, all. What was written stays in the
 /// file, and comes back, page by page, where it is touched again.
 #[derive(Debug, Clone, Default)]
@@ -83,8 +83,8 @@ impl Store {
     }
 
     /// A store like this one for work that makes many arrays of about one length, one after another. Those in memory have the
-    /// memory of those that are gone: fresh memory costs more time than most of what is done with it. What nobody
-    /// has is given back when the store goes.
+    /// memory of those that are gone: fresh memory costs more time than most of what is done with it. What no
+    /// array has is given back when the store goes.
     pub(crate) fn reusing(&self) -> Self {
         Self {
             scratch: self.scratch.clone(),

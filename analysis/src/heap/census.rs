@@ -44,7 +44,7 @@ pub struct Census {
     observer: LayoutObserver,
     /// The class of the stacks of virtual threads.
     stack_chunk: Option<ObjectId>,
-    /// Those stacks by the words that they hold.
+    /// The stacks of virtual threads by the words that they hold.
     stacks: FxHashMap<u32, u64>,
 }
 

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 /// The distances of each class that are looked at.
 const MAX_SEEN: u32 = 64;
 
-/// So many must agree. Classes that the VM has made for lambdas and does not dump may lie behind a
+/// Distances that must agree. Classes that the VM has made for lambdas and does not dump may lie behind a
 /// few objects of a kind.
 const MIN_AGREEING: u32 = 8;
 
@@ -149,7 +149,7 @@ mod tests {
         distances.sizes(classes).get(&ObjectId::new(1)).copied()
     }
 
-    /// So many instances of class 1 in a row, each of 40 bytes, and an object of class 2.
+    /// `count` instances of class 1 in a row, each of 40 bytes, and an object of class 2.
     fn row(start: u64, count: u64) -> Vec<(u64, u64)> {
         let instances = (0..count).map(|number| (start + 40 * number, 1));
         instances.chain([(start + 40 * count, 2)]).collect()

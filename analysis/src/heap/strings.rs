@@ -56,7 +56,7 @@ pub struct StringReport {
     pub could_be_latin1: u64,
     /// Strings without characters in the dump, such as ones of a null array.
     pub without_value: u64,
-    /// Strings whose characters were blotted out, in a dump from which somebody stripped contents;
+    /// Strings whose characters were blotted out, in a dump from which a tool stripped contents;
     /// they are in no other figure.
     pub blank: u64,
     /// The contents, those of most waste first, then the longest.

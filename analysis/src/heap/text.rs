@@ -5,7 +5,7 @@ use std::hash::Hasher;
 use hprof_format::binary::BasicType;
 use siphasher::sip128::{Hasher128, SipHasher13};
 
-/// The contents are told apart by 128 bits of hash, so that they need not be kept.
+/// The contents are distinguished by 128 bits of hash, so that they need not be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key(u64, u64);
 
@@ -30,7 +30,7 @@ pub(crate) enum Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// The characters in the array of a string. `is_utf16` is told by the string's field `coder`,
+    /// The characters in the array of a string. `is_utf16` comes from the string's field `coder`,
     /// and `part` is the part of the array that it uses: units before the first, and units in all.
     /// `None` if the array has no such part, or holds no characters.
     pub fn of(

@@ -183,7 +183,7 @@ impl<F: AsRef<[u8]>> Blocks<F> {
                 }) if start == end => {
                     end = next;
                     if send.send(Ok(bytes)).is_err() {
-                        // Nobody reads any more.
+                        // The reader has gone.
                         return None;
                     }
                 }

@@ -28,7 +28,7 @@ const IDS: IdSize = IdSize::Four;
 /// The bytes of a primitive array before its elements: tag, identifier, trace, count, type.
 const ARRAY_HEAD: usize = 14;
 
-/// Whether the elements of arrays are in the file.
+/// Says whether the elements of arrays are in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Elements {
     /// No array with elements has come yet.
@@ -156,7 +156,7 @@ impl<R: Read> Restored<R> {
             {
                 segment
             }
-            // The first array with elements does not fit without them, or nobody can tell.
+            // The first array with elements does not fit without them, or the fit is unknown.
             _ => {
                 self.elements = Elements::Present;
                 return Ok(());
@@ -245,7 +245,7 @@ struct Segment {
     arrays: Vec<(usize, u64)>,
 }
 
-/// Whether sub-records without elements are the ones of a segment.
+/// Says whether sub-records without elements are the ones of a segment.
 enum Fit {
     /// They fill its length, if their elements are added.
     Exact(Segment),

@@ -76,7 +76,7 @@ pub struct Input {
     pub file_bytes: Option<u64>,
     /// How the file is compressed.
     pub compression: Compression,
-    /// Whether elements of arrays were left out, which is known once the file has been read.
+    /// Tells whether elements of arrays were left out, which is known once the file has been read.
     pub left_out: LeftOut,
     pub(crate) source: Source,
 }

@@ -27,7 +27,7 @@ pub fn from_producer(
         .name("decompress".to_owned())
         .spawn(move || {
             if let Err(error) = produce(&sender) {
-                // Nobody reads any more if this fails.
+                // The reader has gone if this fails.
                 let _ = sender.send(Err(error));
             }
         });

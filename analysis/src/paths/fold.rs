@@ -1,4 +1,4 @@
-//! Which objects of a long path are shown: a linked list makes paths of millions of steps, which nobody
+//! Which objects of a long path are shown: a linked list makes paths of millions of steps, which no user
 //! reads and no reader of JSON has room for.
 
 use std::ops::Range;

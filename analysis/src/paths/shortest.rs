@@ -25,7 +25,7 @@ pub struct Breadth<N> {
     /// The objects that are reached, the nearest first.
     order: Array<N>,
     reached: usize,
-    /// Those of them whose references were followed.
+    /// Reached objects whose references were followed.
     followed: usize,
 }
 

@@ -14,7 +14,7 @@ pub struct ClassCount {
     pub objects: u64,
     /// Their shallow size, in bytes.
     pub bytes: u64,
-    /// Those that roots reach.
+    /// Objects that roots reach.
     pub live: u64,
 }
 

@@ -108,7 +108,7 @@ struct Head {
     has_wide_classes: bool,
     /// Start and bytes of each array.
     arrays: Vec<(u64, u64)>,
-    /// Of each piece of what lies before the head.
+    /// The checksum of each piece of what lies before the head.
     checksums: Vec<u64>,
 }
 
@@ -251,13 +251,13 @@ pub(crate) fn write(
 pub(crate) enum Found {
     /// None of this dump, or one that is damaged or of another version.
     Nothing,
-    /// A file that somebody else has made, or could have changed.
+    /// A file that another user has made, or could have changed.
     Foreign,
     /// The graph and dominators.
     Index(Box<(Graph, Dominators)>),
 }
 
-/// Looks for the index of a dump at a place. With `trusts` nobody else can have made it, so that
+/// Looks for the index of a dump at a place. With `trusts` no other user can have made it, so that
 /// checksums are enough.
 pub(crate) fn read(path: &Path, key: &Key, trusts: bool, store: &Store) -> Found {
     let Ok(file) = open_own(path) else {

@@ -1,4 +1,4 @@
-//! Indexes that somebody has made: whatever they say, they are refused or answer in peace.
+//! Indexes that an attacker has made: whatever they say, they are refused or answer in peace.
 
 use std::fs;
 use std::path::{Path, PathBuf};

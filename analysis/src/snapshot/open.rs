@@ -38,7 +38,7 @@ pub enum IndexPlace {
     /// There is none.
     Nowhere,
     /// Beside the dump, if the dump is so large that one is of use; in the cache if nothing can be
-    /// written there, or somebody else has put a file there.
+    /// written there, or another user has put a file there.
     Beside,
     /// In the folder of [`index_cache`](super::index_cache).
     Cache,
@@ -76,7 +76,7 @@ pub struct OpenOptions<'a> {
     pub only_indexed: bool,
     /// True for object numbers of eight bytes, however few there are.
     pub wide: bool,
-    /// Is told how many bytes a stage has done since the last call, from any thread.
+    /// Receives the number of bytes that a stage has done since the last call, from any thread.
     pub progress: &'a (dyn Fn(Stage, u64) + Sync),
 }
 

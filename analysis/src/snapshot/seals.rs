@@ -3,8 +3,8 @@
 //! To look at all numbers of an index takes longer than most questions. So once an index was
 //! written, or read and found sound, a note of this lies in a folder that its user alone can write
 //! to. It holds what the system says of the file: where it is, its length, and when contents and
-//! state last changed. Whoever changes an index, or puts another in its place, changes that:
-//! nobody but the system sets the time of the last change of state (`st_ctime` in stat(2)). An index
+//! state last changed. A process that changes an index, or puts another in its place, changes that:
+//! only the system sets the time of the last change of state (`st_ctime` in stat(2)). An index
 //! without a note, such as one that came with a dump from elsewhere, is looked at in full.
 
 use std::fs::{self, File, Metadata};
@@ -80,7 +80,7 @@ pub(super) fn seal(folder: &Path, file: &File) {
     }
 }
 
-/// True of a folder in which nobody else can put files.
+/// True of a folder in which no other user can put files.
 pub(super) fn is_private(folder: &Path) -> bool {
     fs::symlink_metadata(folder).is_ok_and(|about| {
         about.is_dir()

@@ -1,6 +1,6 @@
-//! Whether what an index holds fits together, so that it can be asked without harm.
+//! Checks that the contents of an index fit together, so that it can be asked without harm.
 //!
-//! A checksum tells a damaged index from a whole one, but not one that somebody has made. So every
+//! A checksum tells a damaged index from a whole one, but not one that an attacker has made. So every
 //! number that is used as a place in an array is looked at once, when the index is opened, and
 //! what is walked along is looked at to end: lists of references do not overlap, and the tree of
 //! dominators is one.

@@ -12,7 +12,7 @@ const LOOKED_AT: usize = 500;
 const LOOKS: usize = 16;
 
 impl Snapshot {
-    /// True if somebody blotted the contents of strings and arrays out, so that nothing can be
+    /// True if a tool blotted the contents of strings and arrays out, so that nothing can be
     /// said of them.
     pub fn is_stripped(&self) -> bool {
         *self.stripped.get_or_init(|| {

@@ -154,7 +154,7 @@ impl Bitmaps {
             Holder::Other(SubRecord::Root(root)) => {
                 equal.remove(&root.object.get());
             }
-            // Nobody looks at all of its elements.
+            // Not all of its elements are read.
             Holder::Long => equal.clear(),
             Holder::Other(_) => {}
         })

@@ -22,7 +22,7 @@ pub(super) const CHUNK: usize = 256 << 10;
 pub(super) const OVERLAP: usize = 8 << 10;
 /// The bytes of a record's head: tag, time, length.
 const RECORD_HEAD: usize = 9;
-/// The largest instance whose fields are told apart; none of a real class is as large.
+/// The largest instance whose fields are distinguished; none of a real class is as large.
 const MAX_INSTANCE: u64 = 16 << 20;
 
 /// The length from which a record of an unknown kind is taken for damage, in bytes.

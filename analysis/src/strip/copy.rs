@@ -48,7 +48,7 @@ pub(super) struct Copy<'p, R, W> {
     at: u64,
     done: Stripped,
     chunk: Vec<u8>,
-    /// Of classes that instances were seen of.
+    /// The result of `plan.values` for each class of which instances were seen.
     values: FxHashMap<ObjectId, Vec<(usize, usize)>>,
 }
 
@@ -110,7 +110,7 @@ impl<'p, R: Read, W: Write> Copy<'p, R, W> {
         }
     }
 
-    /// Nobody knows what such a record holds, so its head is all that is copied.
+    /// The contents of such a record are unknown, so its head is all that is copied.
     fn unknown(&mut self, mut head: [u8; RECORD_HEAD], length: u64) -> Result<(), Stop> {
         let passed = io::copy(&mut self.input.by_ref().take(length), &mut io::sink())?;
         if passed < length {

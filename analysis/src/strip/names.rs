@@ -22,7 +22,7 @@ use crate::heap::ClassShape;
 /// No class has more super classes than this; in damaged files they may go in circles.
 pub(super) const MAX_HIERARCHY: usize = 256;
 
-/// What becomes of a string outside of the heap.
+/// The fate of a string outside of the heap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate<'p> {
     /// It stays, but for secrets in it.
@@ -193,7 +193,7 @@ impl<'p> StripPlan<'p> {
         self.names.contains(&id)
     }
 
-    /// What becomes of a string that names no part of the program.
+    /// Returns the fate of a string that names no part of the program.
     pub(super) fn fate(&self, id: StringId) -> Fate<'_> {
         let number = self.thread_names.get(&id);
         match (number, self.policy.thread_records()) {

@@ -32,7 +32,7 @@ pub struct StripPolicy<'a> {
     /// refers to.
     pub keeps: Option<FieldRule<'a>>,
     /// Fields whose value goes, also if strings stay. The class is that of the object, or declares the field.
-    /// A string or array that one such field refers to goes, whoever else refers to it.
+    /// A string or array that one such field refers to goes, whatever else refers to it.
     pub drops: Option<FieldRule<'a>>,
     /// Detectors whose finds are overwritten in contents that stay.
     pub detectors: Option<&'a Detectors>,
@@ -44,7 +44,7 @@ pub struct StripPolicy<'a> {
     pub threads: ThreadNames,
 }
 
-/// What becomes of the names of threads and thread groups: of those in records of started threads, and
+/// The treatment of the names of threads and thread groups: of those in records of started threads, and
 /// of the strings that threads and groups in the heap refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ThreadNames {
@@ -90,7 +90,7 @@ impl StripPolicy<'_> {
             || self.keeps_all && (self.drops.is_some() || goes)
     }
 
-    /// What becomes of the names in records of started threads; never [`ThreadNames::AsField`].
+    /// The treatment of the names in records of started threads; never [`ThreadNames::AsField`].
     pub(super) fn thread_records(&self) -> ThreadNames {
         let is_meant = |rule: Option<FieldRule<'_>>| rule.is_some_and(|it| it(THREAD, NAME));
         match self.threads {
@@ -149,9 +149,9 @@ pub(super) struct PlacedRule {
 /// The arrays whose elements stay.
 #[derive(Debug, Default)]
 pub(super) struct KeptArrays {
-    /// Those that stay, in order.
+    /// Arrays that stay, in order.
     kept: Vec<u64>,
-    /// Those that go where all others stay, in order.
+    /// Arrays that go where all others stay, in order.
     dropped: Vec<u64>,
 }
 

@@ -35,7 +35,7 @@ pub(super) struct WindowTable {
     marks: Vec<u64>,
     filled: usize,
     max_slots: usize,
-    /// An odd random number, so that nobody can make a file whose windows collide.
+    /// An odd random number, so that no author of a file can make its windows collide.
     factor: u64,
 }
 

@@ -49,9 +49,9 @@ impl Block {
 pub(crate) struct Pass<'a> {
     /// The number of threads, 0 for as many as the machine has.
     pub threads: usize,
-    /// Is told how many bytes of the file are done with.
+    /// Receives the number of bytes of the file that are done with.
     pub progress: &'a (dyn Fn(u64) + Sync),
-    /// Is told which part of the file is not needed for now.
+    /// Receives the part of the file that is not needed for now.
     pub forget: &'a (dyn Fn(Range<usize>) + Sync),
 }
 

@@ -245,7 +245,7 @@ fn a_service_leaks_once_its_thread_has_let_it_go() {
     assert_eq!(of(true), (NotLeaking, held));
     let gone = "ActivityThread.mServices does not hold the service".to_owned();
     assert_eq!(of(false), (Leaking, gone));
-    // Without the thread's table nobody knows.
+    // Without the thread's table the status is unknown.
     let found = life(|phone| phone.own("android.app.Service", &[]));
     assert_eq!(found, (Unknown, String::new()));
 }

@@ -139,7 +139,7 @@ impl Phone {
     }
 }
 
-/// Whether an object's life is over, and why.
+/// Finds out whether an object's life is over, and why.
 pub fn life(build: impl FnOnce(&mut Phone) -> u64) -> (Status, String) {
     let mut phone = Phone::new();
     let object = build(&mut phone);
@@ -147,7 +147,7 @@ pub fn life(build: impl FnOnce(&mut Phone) -> u64) -> (Status, String) {
     (mark.status, mark.reason)
 }
 
-/// What else an object tells.
+/// Returns the other facts about an object.
 pub fn labels(build: impl FnOnce(&mut Phone) -> u64) -> Vec<String> {
     let mut phone = Phone::new();
     let object = build(&mut phone);

@@ -33,7 +33,7 @@ fn read(file: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// What is in a file besides Android's roots and heaps, with zeros for elements that are left out.
+/// The contents of a file besides Android's roots and heaps, with zeros for elements that are left out.
 fn objects(file: &[u8]) -> Vec<String> {
     let mut found = Vec::new();
     for record in Reader::new(file).expect("a header") {

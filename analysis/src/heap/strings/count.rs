@@ -62,9 +62,9 @@ struct Met {
 pub(crate) struct SeenTexts {
     /// Where the array before was in the list of uses. Arrays mostly come in its order.
     cursor: usize,
-    /// Of texts of several kinds of units, and of those of a single one.
+    /// The sums of texts of several kinds of units, and of those of a single one.
     sums: [Sums; 2],
-    /// Of these two kinds, where no texts are kept.
+    /// The texts met of these two kinds, where no texts are kept.
     met: [Vec<Met>; 2],
     stripped: Uniform,
     without_value: u64,

@@ -51,7 +51,7 @@ pub(super) enum Shape {
     Bits(&'static str),
     /// In a ring of which head and tail are known.
     Ring(&'static str),
-    /// Nobody knows where.
+    /// The place is unknown.
     Unknown,
 }
 
@@ -97,7 +97,7 @@ use Shape::{
 
 /// The collections of the JDK, of Android and of known caches, by class; classes derived from them count as well.
 ///
-/// Of several rows for a class the first one counts whose field the class has: releases differ.
+/// If a class has several rows, the first one counts whose field the class has: releases differ.
 /// Field names are those of OpenJDK 5 to 25 and of Android's libcore. A class that derives from an
 /// abstract collection and is not here keeps its elements in an unknown place.
 #[rustfmt::skip]

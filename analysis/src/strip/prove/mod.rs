@@ -36,9 +36,9 @@ pub struct Tally {
 /// The contents of an original that are in a copy.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Proof {
-    /// Those that a policy allows, by policy.
+    /// Contents that a policy allows, by policy.
     pub allowed: BTreeMap<By, Tally>,
-    /// Those that none allows.
+    /// Contents that no policy allows.
     pub forbidden: Tally,
     /// How often the original was read for this: once for each slice of the copy.
     pub slices: u64,

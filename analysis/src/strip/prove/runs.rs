@@ -35,8 +35,8 @@ pub struct Run {
     pub index: Option<u64>,
     /// The length in bytes.
     pub bytes: u64,
-    /// A hash of the bytes, with a key that is only in the memory of this run: equal bytes have equal hashes within a proof, and
-    /// nobody can try values.
+    /// A hash of the bytes, with a key that is only in the memory of this run: equal bytes have equal hashes within a
+    /// proof, and no reader of the proof can try values.
     pub hash: String,
     /// The policy that allows them; `None` if none does.
     pub allowed_by: Option<By>,
