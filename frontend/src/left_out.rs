@@ -48,7 +48,7 @@ pub fn by_references(left_out: LeftOut, gaps: Gaps) -> Vec<String> {
     lines
 }
 
-/// Objects that cannot be told apart by their identifiers, if there are any; some of these are
+/// Objects that cannot be distinguished by their identifiers, if there are any; some of these are
 /// examples.
 pub fn repeated(objects: u64, examples: &[u64]) -> Option<String> {
     let examples: Vec<String> = examples.iter().map(|id| format!("{id:#x}")).collect();
@@ -69,7 +69,7 @@ pub fn repeated(objects: u64, examples: &[u64]) -> Option<String> {
     })
 }
 
-/// Objects whose fields cannot be told apart, if there are any.
+/// Objects whose fields cannot be distinguished, if there are any.
 pub fn broken_classes(objects: u64) -> Option<String> {
     (objects > 0).then(|| {
         format!(

@@ -1,6 +1,6 @@
 //! Notes that a file of another tool was read in part only, so that the command says so at its end and fails.
 //!
-//! What is there is shown all the same: one who looks sees the message, a script the exit status.
+//! The command shows the part that was read all the same: a user sees the message, a script the exit status.
 
 use std::sync::Mutex;
 

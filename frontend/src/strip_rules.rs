@@ -140,7 +140,7 @@ fn matches(rule: &str, name: &str) -> bool {
     glob(rule.as_bytes(), name.as_bytes())
 }
 
-/// What went from a copy.
+/// Returns the figures of the contents that went from a copy.
 pub fn figures(plan: &StripPlan<'_>, stripped: &Stripped) -> StripFigures {
     StripFigures {
         emptied: stripped.emptied,
@@ -173,7 +173,7 @@ pub enum Share {
     Dedupe,
 }
 
-/// What becomes of the names of threads and their groups.
+/// The treatment of the names of threads and their groups.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum ThreadNames {
     /// They stay.
@@ -231,8 +231,8 @@ pub struct StripArguments {
     #[arg(long, value_name = "HOW")]
     strip_bitmaps: Option<Share>,
 
-    /// What becomes of the names of threads and their groups [default: `number`, and `keep` where the texts of strings
-    /// stay].
+    /// Keep, number or remove the names of threads and their groups [default: `number`, and `keep` where the texts of
+    /// strings stay].
     #[arg(long, value_name = "HOW")]
     strip_thread_names: Option<ThreadNames>,
 }

@@ -307,7 +307,7 @@ fn junit_records_the_tests_that_are_marked() {
         assert_calls(&class, "ProfiledClassTest.one", "Work.spin");
         assert_calls(&class, "ProfiledClassTest.two", "Work.spin");
         assert_eq!(files(&out, "", "").len(), 4, "{:?}", files(&out, "", ""));
-        // What cannot be recorded is told, and fails no test.
+        // The plug-in reports a test that it cannot record, and fails no test.
         let told = &outcome.stderr;
         assert!(
             told.contains("ProfiledTest.wrong is not recorded: "),

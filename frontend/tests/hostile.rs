@@ -1,5 +1,5 @@
 //! Attacks by another user of the machine, or by the root of a container, on attaching commands and on
-//! JVMs with the agent. All of this takes root, to become somebody else and to make containers.
+//! JVMs with the agent. All of this takes root, to become another user and to make containers.
 
 #![allow(clippy::disallowed_macros)]
 
@@ -38,7 +38,7 @@ fn as_nobody<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-/// A socket of another user whose queue is full: whoever connects and waits, waits for ever.
+/// A socket of another user whose queue is full: a process that connects and waits, waits for ever.
 struct Trap {
     listener: UnixListener,
     _waiting: Vec<UnixStream>,
@@ -72,7 +72,7 @@ impl Trap {
         })
     }
 
-    /// Whether anybody has connected whom the trap itself did not.
+    /// Returns true if a process other than the trap itself has connected.
     fn has_caught(&self) -> bool {
         self.listener.set_nonblocking(true).unwrap();
         let caught = std::iter::from_fn(|| self.listener.accept().ok()).count();
@@ -80,7 +80,7 @@ impl Trap {
     }
 }
 
-/// A container with this folder as its `/tmp`, which everybody may write to.
+/// A container with this folder as its `/tmp`, to which every user may write.
 struct Container {
     folder: tempfile::TempDir,
 }

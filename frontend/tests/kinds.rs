@@ -293,7 +293,7 @@ fn a_dump_that_went_through_a_terminal_says_so() {
     assert!(said.contains("copy it again in binary mode"), "{said}");
 }
 
-/// What is there is shown, and the status says that something is missing.
+/// The command shows the part that was read, and the status says that something is missing.
 #[test]
 fn a_recording_that_is_read_in_part_fails() {
     let scene = Scene::new();

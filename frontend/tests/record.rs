@@ -46,7 +46,7 @@ fn burnt(running: &Running) -> Duration {
         .sum()
 }
 
-/// Those of the agent.
+/// Returns the names of the agent's threads.
 fn threads(running: &Running) -> BTreeSet<String> {
     let mut names = names(running);
     names.retain(|name| name.starts_with("HPROF"));
@@ -343,7 +343,7 @@ fn a_recording_without_end_keeps_the_last_files() {
     assert_nothing_is_left(&scene, &running);
 }
 
-/// Records the only JVM in a container, or of somebody else, as root.
+/// Records the only JVM in a container, or of another user, as root.
 #[track_caller]
 fn assert_recorded_from_outside(scene: &Scene, is_meant: impl Fn(&serde_json::Value) -> bool) {
     let began = Instant::now();

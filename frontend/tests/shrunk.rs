@@ -290,7 +290,7 @@ fn every_command_works_on_every_form_and_says_what_is_missing() {
     }
 }
 
-/// What objects on a path tell comes from the program.
+/// The facts about objects on a path come from the program.
 #[test]
 fn labels_do_not_command_a_terminal() {
     let mut made = Made::bare("JAVA PROFILE 1.0.3", 4);

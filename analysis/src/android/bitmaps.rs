@@ -132,7 +132,7 @@ impl MissingPixels {
         Self { sums }
     }
 
-    /// Returns the sum over the bitmaps that an object keeps alive, itself perhaps.
+    /// Returns the missing bytes of the bitmaps that an object keeps alive, itself perhaps.
     pub fn below(&self, snapshot: &Snapshot, object: ObjectNumber) -> u64 {
         let dominators = snapshot.dominators();
         let Some(place) = dominators.place(object) else {

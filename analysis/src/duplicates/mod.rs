@@ -2,8 +2,8 @@
 //!
 //! A first walk over the dump gives each array a digest of 64 bits, by which the arrays are put in
 //! groups. The digest has a new random key each time (SipHash-1-3), so that the author of a dump cannot
-//! give it two arrays of one digest. Of a billion arrays two have one digest by chance in three of a hundred runs: then the
-//! report counts one array more as wasted. A second walk compares the contents within the groups that are reported.
+//! give it two arrays of one digest. Of a billion arrays two have one digest by chance in three of a hundred runs: then
+//! the report counts one array more as wasted. A second walk compares the contents within the groups that are reported.
 
 mod groups;
 mod walk;

@@ -9,7 +9,7 @@ use rustix::fs::OFlags;
 
 use super::folder::User;
 
-/// Whether a file is `content` and can be changed by `user` alone. Whatever else
+/// Returns true if a file is `content` and can be changed by `user` alone. Whatever else
 /// is found there, a link, a pipe, half a file, is not.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! The agent library inside this command, and its way into a file that a JVM
 //! can load.
 //!
-//! Whoever can change that file runs code as the user of the JVM. So it lies in
+//! A user who can change that file runs code as the user of the JVM. So it lies in
 //! a folder that only this user can open, below a place where no other user can
 //! exchange that folder, and a file that is found is used only if every byte is
 //! right ([`mod@file`]). Places are tried in the order of [`places::in_order`].

@@ -65,7 +65,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Those of this process.
+    /// Returns the environment of this process.
     pub fn of_process() -> Self {
         Self {
             cache: env::var_os("XDG_CACHE_HOME").map(PathBuf::from),

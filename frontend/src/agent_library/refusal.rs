@@ -12,7 +12,7 @@ pub enum Refusal {
     /// Something else does.
     #[error("{0} is not a folder")]
     NotAFolder(PathBuf),
-    /// Somebody else could exchange what lies there.
+    /// Another user could exchange what lies there.
     #[error("{path} belongs to another user (id {owner})")]
     Foreign {
         /// The folder.
@@ -55,8 +55,8 @@ impl Refusal {
         }
     }
 
-    /// Whether somebody may have prepared the place for an attack, or it invites
-    /// one: the user should know even if another place served.
+    /// Returns true if another user may have prepared the place for an attack, or it
+    /// invites one: the user should know even if another place served.
     pub fn is_suspicious(&self) -> bool {
         matches!(
             self,

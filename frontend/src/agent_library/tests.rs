@@ -218,7 +218,7 @@ fn many_at_once_agree() {
                     scope.spawn(|| {
                         barrier.wait();
                         let path = unpack_below(base.path()).unwrap();
-                        // Whole at every moment, whoever is still writing.
+                        // Whole at every moment, also while other threads still write.
                         assert_eq!(fs::read(&path).unwrap(), CONTENT);
                         path
                     })

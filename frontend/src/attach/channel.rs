@@ -30,7 +30,7 @@ const OTHERS: u32 = 0o066;
 /// `/tmp/.java_pidN` (`attachListener_linux.cpp`).
 ///
 /// # Errors
-/// If it does not open the socket in time, or somebody else has the name or listens there.
+/// If it does not open the socket in time, or another process has the name or listens there.
 pub fn connect(target: &Target, limit: Duration) -> Result<UnixStream, Refusal> {
     let number = target.status().inner_pid;
     let socket = socket_path(target);
@@ -88,7 +88,7 @@ fn socket_path(target: &Target) -> PathBuf {
 ///
 /// A process id comes again, a JVM that was killed leaves its socket, and in a folder with the
 /// sticky bit the next JVM of that id can neither use nor replace it. A socket stays unless the
-/// kernel says that nobody listens: root may lack the right to open the socket of a live process.
+/// kernel says that no process listens: root may lack the right to open the socket of a live process.
 pub fn clear_left_over(target: &Target) {
     if !rustix::process::geteuid().is_root() {
         return;

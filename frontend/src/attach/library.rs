@@ -47,7 +47,7 @@ pub fn place(target: &Target, limits: Limits) -> Result<Loaded, Refusal> {
     }
     let mut reasons = String::new();
     let user = User(target.status().uid);
-    // Whoever is somebody else cannot look into this user's cache.
+    // Another user cannot look into this user's cache.
     let is_ours = User::login() == user;
     if is_ours && pid.sees_our_files().unwrap_or(false) {
         match agent_library::unpack() {

@@ -1,4 +1,4 @@
-//! A socket in the file system of a JVM that sees another one, or that belongs to somebody else.
+//! A socket in the file system of a JVM that sees another one, or that belongs to another user.
 //!
 //! A name of a Unix socket means the file that it leads to, whatever mounts and network the process at
 //! the other end has. So a socket that is made below the JVM's root folder leads out of a container.
@@ -37,7 +37,7 @@ impl Drop for Name {
 }
 
 /// Listens at a new socket in a folder of the JVM's user alone, with the rights of that user: the
-/// agent connects to nobody else.
+/// agent connects to no other user.
 ///
 /// # Errors
 /// If there is no folder for it.

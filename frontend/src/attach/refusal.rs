@@ -119,7 +119,7 @@ pub enum Refusal {
         /// How long it was waited for.
         limit: Duration,
     },
-    /// Somebody else has the name of the JVM's socket.
+    /// Another process has the name of the JVM's socket.
     #[error(
         "process {} cannot be asked: {path} in its file system is not the socket of its JVM ({why}). \
          Somebody may have put it there; remove it, as root if need be, and try again", .pid.0
@@ -196,7 +196,7 @@ pub enum Refusal {
         .0.0, .0.0
     )]
     SocketLost(Pid),
-    /// Nobody listens at the control socket.
+    /// No process listens at the control socket.
     #[error(
         "there is no agent at work in process {}; `hprof-rs attach {} cpu=samples` loads it",
         .0.0, .0.0

@@ -32,7 +32,7 @@ impl Target {
     /// Finds a JVM.
     ///
     /// # Errors
-    /// If it is none, or somebody else's.
+    /// If it is none, or another user's.
     pub fn find(pid: Pid) -> Result<Self, Refusal> {
         let status = pid.status().map_err(|_| Refusal::NoProcess(pid))?;
         let own = rustix::process::geteuid();
@@ -117,8 +117,8 @@ impl Target {
         sent.map_err(|_| Refusal::Ended(pid))
     }
 
-    /// Runs `work` with the rights of the JVM's user, if this process is root and that is somebody
-    /// else. A JVM compares the user at the other end of its socket with its own. What root
+    /// Runs `work` with the rights of the JVM's user, if this process is root and that is another
+    /// user. A JVM compares the user at the other end of its socket with its own. What root
     /// creates in folders of others goes, too, where they have put a link.
     pub fn as_its_user<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
         let (uid, gid) = (self.status().uid, self.status().gid);

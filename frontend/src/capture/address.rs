@@ -23,7 +23,7 @@ impl fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// A token as somebody wrote it.
+    /// A token as the user wrote it.
     ///
     /// # Errors
     /// If it cannot stand in a header.

@@ -122,7 +122,7 @@ impl Patience {
             let seconds = self.limit.as_secs();
             bail!("{why:#} (and so for {seconds} s; --patience SECONDS tries for longer)");
         }
-        // A short fault is nobody's concern.
+        // A short fault is not worth a line.
         if !self.is_told && self.since.elapsed() > Duration::from_secs(2) {
             self.is_told = true;
             tell!("hprof-rs: {why:#}; trying again");

@@ -108,7 +108,7 @@ pub fn dump(wish: &DumpWish, interrupt: &Interrupt) -> anyhow::Result<(File, Str
     Ok((file, printable(target.jvm.short_name())))
 }
 
-/// A name that no other file has. Nobody gains by guessing it: the JVM replaces no file, and only
+/// A name that no other file has. To guess it gains an attacker nothing: the JVM replaces no file, and only
 /// a plain file of its user is opened.
 fn file_name(pid: Pid) -> String {
     let number = RandomState::new().hash_one(pid);

@@ -18,7 +18,7 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from
 pub struct Verdict {
     /// The rule as it was given.
     pub rule: String,
-    /// Whether the dump keeps to it; none if the job has not ended well.
+    /// True if the dump keeps to it; none if the job has not ended well.
     pub passed: Option<bool>,
     /// The verdict as a sentence; none if the job has not ended well.
     pub sentence: Option<String>,
@@ -27,7 +27,7 @@ pub struct Verdict {
 /// How a job ended.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
-    /// `done`, `failed` or `cancelled`; `queued` or `running` if nobody waited.
+    /// `done`, `failed` or `cancelled`; `queued` or `running` if the caller did not wait.
     pub state: String,
     /// The sentence that matters most.
     pub headline: Option<String>,

@@ -159,7 +159,7 @@ fn is_dump(name: &OsStr) -> bool {
     !is_hidden && (name.ends_with(b".hprof") || name.ends_with(b".hprof.gz"))
 }
 
-/// Opens what may be a FIFO or a link of somebody else.
+/// Opens what may be a FIFO or a link of another user.
 fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let mut options = OpenOptions::new();

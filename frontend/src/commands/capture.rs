@@ -156,7 +156,7 @@ Rules:
 Exit status:
   0; 1 if a rule is broken; 2 if there is no report.";
 
-/// What was blanked, for the server, which shows it; none where it would be too long for a header.
+/// Returns the summary of blanked contents that the server shows; none where it would be too long for a header.
 fn stripped(work: &StripWork, figures: Option<StripFigures>) -> Option<String> {
     let said = json!({"rules": work.rules(), "figures": figures?}).to_string();
     if said.len() > MAX_STRIPPED {

@@ -112,7 +112,7 @@ pub struct Serve {
     keep_bytes: Option<u64>,
 
     /// Take the streams of agents with `net=HOST:PORT` here. HOST is this machine if it is left out.
-    /// Whoever reaches the port can send profiles.
+    /// Any client that reaches the port can send profiles.
     #[arg(long, value_name = "[HOST:]PORT")]
     agents: Option<String>,
 

@@ -112,7 +112,7 @@ impl Worker {
             #[cfg(not(feature = "fleet"))]
             return Err(NO_QUEUE.into());
         }
-        // A server that is killed leaves nobody who waits for the result.
+        // After a server is killed, no process waits for the result.
         set_parent_process_death_signal(Some(Signal::KILL))?;
         match (&self.file, &self.analysis) {
             (Some(file), Some(analysis)) => {
@@ -320,7 +320,7 @@ impl Analyser<'_> {
     }
 }
 
-/// Whether a file is a recording of Flight Recorder.
+/// Returns true if a file is a recording of Flight Recorder.
 fn is_recording(file: &Path) -> anyhow::Result<bool> {
     let mut head = Vec::new();
     File::open(file)?.take(4).read_to_end(&mut head)?;

@@ -16,7 +16,7 @@ use super::created;
 use crate::open::Opened;
 
 /// Writes a process for each measure, and in it a thread for each Java thread that the profile
-/// tells apart. HPROF does not say when a sample was taken, so they stand a millisecond apart.
+/// distinguishes. HPROF does not say when a sample was taken, so they stand a millisecond apart.
 ///
 /// # Errors
 /// None but those of `serde_json`.

@@ -37,7 +37,7 @@ pub struct Log {
     /// Its figures.
     #[serde(flatten)]
     pub summary: Summary,
-    /// Those in which programs differ, for comparisons; equal names in all logs.
+    /// The figures in which programs differ, for comparisons; equal names in all logs.
     pub figures: Vec<Figure>,
 }
 

@@ -36,7 +36,7 @@ pub fn program(words: &[String]) -> &[String] {
     words.get(at..).unwrap_or_default()
 }
 
-/// Whether a flag of the VM (`-XX:+NAME`) is on according to these words; the last one counts.
+/// Returns the state of a flag of the VM (`-XX:+NAME`) according to these words; the last one counts.
 pub fn has_flag<'a>(words: impl IntoIterator<Item = &'a str>, name: &str) -> Option<bool> {
     let mut state = None;
     for word in words {

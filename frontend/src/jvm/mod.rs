@@ -17,7 +17,7 @@ use root::Root;
 /// A longer file `release` is none.
 const MAX_RELEASE: u64 = 64 << 10;
 
-/// Whether our agent is in a JVM.
+/// Says whether our agent is in a JVM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgentState {
     /// Its library is not loaded.
@@ -45,7 +45,7 @@ pub struct Jvm {
     pub version: Option<String>,
     /// Its libraries, if we may see them.
     pub libraries: Option<Libraries>,
-    /// Whether it has a file system or process ids of its own. `None` if that cannot be seen.
+    /// True if it has a file system or process ids of its own. `None` if that cannot be seen.
     pub in_container: Option<bool>,
     /// Its performance counters. Users switch them off, and other users cannot read them.
     perf: Option<PerfData>,
@@ -135,7 +135,7 @@ impl Jvm {
         }))
     }
 
-    /// Whether our agent is in it.
+    /// Finds out whether our agent is in it.
     pub fn agent(&self) -> AgentState {
         match &self.libraries {
             None => AgentState::Unknown,

@@ -138,7 +138,7 @@ impl Pid {
         fs::read_link(self.path("root")).is_ok_and(|root| root != Path::new("/"))
     }
 
-    /// Whether its root folder and mounts are those of this process, so that paths mean the same.
+    /// Returns true if its root folder and mounts are those of this process, so that paths mean the same.
     ///
     /// # Errors
     /// `PermissionDenied` for processes of other users.

@@ -1,7 +1,7 @@
 //! The root folder of a process, which may be that of a container whose owner is hostile.
 //!
 //! Links in there mean something to the process alone: followed from outside, an absolute one leads
-//! into our own files, and a FIFO keeps whoever opens it waiting. So every path is resolved below
+//! into our own files, and a FIFO keeps a process that opens it waiting. So every path is resolved below
 //! that root by the kernel, and only what should be there is opened.
 
 use std::fs::File;

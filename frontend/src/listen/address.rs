@@ -102,8 +102,8 @@ impl Address {
 }
 
 fn bind_unix(path: &Path) -> anyhow::Result<Listener> {
-    // Nobody's socket, file or link is in the way of a new socket: only what one of this user's own
-    // listeners has left, because it was killed.
+    // A new socket replaces no socket, file or link but the one that a listener of this user has left, because it
+    // was killed.
     match Node::open(path) {
         Ok(node) if !Users::own().include(node.metadata().uid()) => bail!(
             "{}: another user (id {}) has a socket there; choose another path",
@@ -303,7 +303,7 @@ impl Stream {
         }
     }
 
-    /// Sends a few bytes now. Whoever has left so much unread that these find no room takes none.
+    /// Sends a few bytes now. A peer that has left too much unread for these to find room takes none.
     ///
     /// # Errors
     /// Errors of the connection, and [`io::ErrorKind::WouldBlock`].

@@ -87,7 +87,7 @@ pub struct Values {
 }
 
 impl Values {
-    /// Adds a value. Those beyond a bound are left out: whoever connects can send them.
+    /// Adds a value. Those beyond a bound are left out: any client that connects can send them.
     fn push(&mut self, name: String, value: String) {
         const PAIR: usize = 64;
         let bytes = self.bytes + name.len() + value.len() + PAIR;
@@ -137,7 +137,7 @@ pub(super) struct State {
     pub last_serial: u32,
     /// Commands that were refused or lost, and mistakes.
     pub failures: u64,
-    /// The commands for whose answers somebody waits, by number.
+    /// The commands for whose answers a thread waits, by number.
     pub asked: BTreeMap<u32, Option<Answer>>,
 }
 

@@ -142,7 +142,7 @@ impl Console {
         }
     }
 
-    /// Reads commands from standard input until it ends or somebody quits.
+    /// Reads commands from standard input until it ends or the user quits.
     pub fn interact(&mut self) -> Next {
         let is_terminal = io::stdin().is_terminal() && crate::render::out::is_terminal();
         if is_terminal && !self.hub.report.is_json() {

@@ -176,7 +176,7 @@ impl Hub {
                 Note::Kind(kind) => agent.kind = Some(kind),
                 Note::Samples(total) => agent.samples = Some(total),
                 Note::Summary(summary) => agent.summary = Some(summary),
-                // It comes once; whoever sends more has no say in what is shown.
+                // It comes once; an agent that sends more does not change what is shown.
                 Note::Mark(Mark::Agent(_)) if agent.identity.is_some() => {}
                 Note::Mark(Mark::Agent(identity)) => {
                     agent.identity = Some(identity.clone());
@@ -243,7 +243,7 @@ impl Hub {
         agent.pending.retain(|it| it.is_answered);
         let (bytes, records) = (agent.bytes, agent.records);
         drop(state);
-        // Whoever waits for the end of this agent must not overtake the lines about it.
+        // A thread that waits for the end of this agent must not overtake the lines about it.
         self.report.event(&Event::Ended {
             number,
             bytes,

@@ -64,7 +64,7 @@ pub struct Settings {
     pub folder: PathBuf,
     /// The script, if any.
     pub script: Option<Vec<Step>>,
-    /// Whether to say everything as JSON.
+    /// True to report everything as JSON.
     pub json: bool,
     /// Who may connect how often, and be silent for how long.
     pub limits: Limits,
@@ -111,7 +111,7 @@ fn start(settings: &Settings, report: Report) -> anyhow::Result<Running> {
     Ok(running)
 }
 
-/// Listens until somebody quits. The status is a failure if a command was.
+/// Listens until the user quits. The status is a failure if a command was.
 ///
 /// # Errors
 /// If it cannot listen, or not save.

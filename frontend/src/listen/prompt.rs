@@ -40,7 +40,7 @@ impl Edited {
         *self.lock() = None;
     }
 
-    /// Has whole lines of text written above the line, on a screen of this width. Nobody else changes
+    /// Has whole lines of text written above the line, on a screen of this width. No other thread changes
     /// the line meanwhile.
     pub fn print(&self, lines: &str, width: u16, write: impl FnOnce(&str)) {
         match &*self.lock() {

@@ -1,4 +1,4 @@
-//! How much may be said about strangers: whoever can connect can do so a million times.
+//! How much may be said about strangers: a client that can connect can do so a million times.
 
 use std::time::Instant;
 
@@ -26,7 +26,7 @@ impl Default for Limit {
 }
 
 impl Limit {
-    /// Whether one more may be said now. If so, the number of those that were not said before.
+    /// Returns the number of events that were not reported before if one more may be reported now, or else `None`.
     pub fn allows(&mut self, now: Instant) -> Option<u64> {
         let since = self.looked.replace(now);
         let passed = since.map_or(0.0, |since| {

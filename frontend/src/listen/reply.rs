@@ -13,7 +13,7 @@ use crate::render::screen::{Align, Style, columns, count, percent, printable};
 
 /// Rows that are shown.
 const ROWS: usize = 10;
-/// Of larger streams no table is made: reading the names in them takes memory.
+/// The size in bytes above which a stream gets no table: reading the names in them takes memory.
 const MAX_NAMES: u64 = 256 << 20;
 
 /// A table.

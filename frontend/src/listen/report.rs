@@ -77,7 +77,7 @@ pub enum Event<'a> {
     Mistake(&'a str),
     /// A connection was refused.
     Refused(&'a str),
-    /// So many lines about connections were left out.
+    /// A number of lines about connections were left out.
     LeftOut(u64),
 }
 
@@ -101,7 +101,7 @@ impl AgentList {
 }
 
 impl Event<'_> {
-    /// Whether whoever connects can cause as many of them as he likes.
+    /// Returns true if a client that connects can cause any number of these events.
     fn is_for_the_asking(&self) -> bool {
         match self {
             Self::Connected { .. } | Self::Identified { .. } | Self::Refused(_) => true,

@@ -25,7 +25,7 @@ pub(super) struct Notes {
 }
 
 impl Heap {
-    /// The sentences for whoever asked.
+    /// Returns the sentences for the user who asked.
     pub fn hints(&self) -> Vec<String> {
         let mut hints = Vec::new();
         let cut = self.notes.cut.lock();

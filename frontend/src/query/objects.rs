@@ -13,9 +13,9 @@ pub struct Objects {
 }
 
 enum Left {
-    /// Those of a range of numbers that are of the classes, if any are named.
+    /// Objects of a range of numbers that are of the classes, if any are named.
     Range(Range<usize>, Option<Vec<ClassNumber>>),
-    /// Those at places in the dominator tree, from one sibling to the next.
+    /// Objects at places in the dominator tree, from one sibling to the next.
     Siblings { next: Place, end: Place },
 }
 

@@ -130,7 +130,7 @@ pub fn printable_lines(text: &str) -> String {
     lines.join("\n")
 }
 
-/// All that is written at once: line feeds, tabs and colours stay, and what nobody has made
+/// All that is written at once: line feeds, tabs and colours stay, and text that no earlier step has made
 /// printable is made so here.
 pub fn page(text: &str) -> String {
     let is_hostile = |c: char| is_hostile(c) && !matches!(c, '\n' | '\t') && !is_raw();
@@ -243,7 +243,7 @@ pub fn json(text: &str) -> String {
     shown
 }
 
-/// Passes JSON on as [`json`] has it. Whoever writes JSON must write whole characters, as
+/// Passes JSON on as [`json`] has it. The caller must write whole characters, as
 /// `serde_json` does.
 pub struct JsonWriter<W>(pub W);
 

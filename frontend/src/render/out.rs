@@ -29,7 +29,7 @@ pub fn tell_person(what: fmt::Arguments<'_>) {
         message.push_str(&format!("\n{indent}{line}"));
     }
     message.push('\n');
-    // Nobody is left to be told.
+    // A failure cannot be reported: standard error is gone.
     let _ = io::stderr().lock().write_all(message.as_bytes());
 }
 
@@ -50,7 +50,7 @@ impl Write for Log {
 
 /// A line for a program that reads standard error; it holds no text of others.
 pub fn tell_line(line: &str) {
-    // Nobody is left to be told.
+    // A failure cannot be reported: standard error is gone.
     let _ = io::stderr()
         .lock()
         .write_all(format!("{line}\n").as_bytes());
@@ -132,7 +132,7 @@ pub fn stdout_as_file() -> io::Result<OwnedFd> {
     io::stdout().as_fd().try_clone_to_owned()
 }
 
-/// Whether somebody looks at standard output.
+/// Returns true if standard output is a terminal.
 pub fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
@@ -143,7 +143,7 @@ pub fn columns_of_terminal() -> Option<usize> {
     Some(usize::from(width.0)).filter(|&columns| columns > 0)
 }
 
-/// Whether somebody looks at standard error.
+/// Returns true if standard error is a terminal.
 pub fn tells_terminal() -> bool {
     io::stderr().is_terminal()
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::out;
 
-/// How often the figures of a step are told.
+/// How often the figures of a step are reported.
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// The forms of progress.

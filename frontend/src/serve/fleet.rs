@@ -12,7 +12,7 @@ use hprof_platform::{DATABASE_VARIABLE, Fleet};
 use crate::memory::parse_size;
 use crate::not_built::NotBuilt;
 
-/// What servers and workers on many machines share.
+/// The options that servers and workers on many machines share.
 #[derive(Debug, Clone, Args)]
 pub struct FleetArguments {
     /// The PostgreSQL database that servers and workers share, such as

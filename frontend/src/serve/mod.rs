@@ -1,4 +1,4 @@
-//! What `hprof-rs serve` and `worker` need of the command line and of this machine.
+//! The needs of `hprof-rs serve` and `worker` of the command line and of this machine.
 
 mod fleet;
 mod machine;

@@ -32,9 +32,9 @@ const STARTS: [(&[u8], FileKind); 16] = [
 const HPROF: &[u8] = b"JAVA PROFILE 1.0.";
 /// How base64 of dumps, recordings and gzip files begins.
 const IN_BASE64: [&[u8]; 3] = [b"SkFWQSBQUk9GSUxF", b"RkxSA", b"H4sI"];
-/// So many line ends tell that a dump was changed.
+/// The number of line ends that show that a dump was changed.
 const LINE_ENDS: usize = 16;
-/// So many zeros are no file that is only short.
+/// The number of zeros that show that a file is not only short.
 const ZEROS: usize = 16;
 
 /// True if bytes hold others.

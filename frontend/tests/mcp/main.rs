@@ -137,7 +137,7 @@ fn an_assistant_asks_where_time_goes() {
         .collect();
     assert!(costs.is_sorted_by(|a, b| a >= b), "{methods}");
     let all = opened["total"].as_u64().expect("a number");
-    // Whoever calls the costliest method, and the method itself with its callees, make up its cost.
+    // The callers of the costliest method, and the method itself with its callees, make up its cost.
     for row in rows.iter().take(5) {
         for tool in ["callers", "callees"] {
             let around = json!({"file": profile, "method": row["name"], "limit": 200});
@@ -375,7 +375,7 @@ fn reading_goes_on_without_who_asked_and_ends_when_they_cancel() {
     let refusal = client.refusal("open", later.clone());
     assert!(refusal.contains("still being read"), "{refusal}");
     let begun = Instant::now();
-    // Nobody waits, and still it is read.
+    // No call waits, and still the file is read.
     while client.text("open", later.clone()).1 {
         assert!(begun.elapsed() < PATIENCE, "it is not read");
         thread::sleep(Duration::from_millis(20));

@@ -50,7 +50,7 @@ impl Proxy {
         server.clone_into(&mut self.server.lock().unwrap());
     }
 
-    /// The faults that nobody has met yet.
+    /// The faults that no client has met yet.
     pub fn left(&self) -> usize {
         self.faults.lock().unwrap().len()
     }

@@ -1,4 +1,4 @@
-//! Every route of the OpenAPI document against everybody who may not: each case is refused, and all
+//! Every route of the OpenAPI document against every client that may not use it: each case is refused, and all
 //! are counted. SECURITY.md tells the number.
 
 use std::fs;
@@ -153,7 +153,7 @@ fn every_route_refuses_everybody_who_may_not() {
         count: 0,
     };
     for route in &routes {
-        // Nobody, and three who are nobody too.
+        // A client without a token, and three whose tokens are not valid.
         for headers in [
             &[][..],
             &[("authorization", bearer.as_str())],

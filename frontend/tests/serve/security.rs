@@ -118,7 +118,7 @@ fn each_role_may_do_its_own_and_no_more() {
         "removed 1 tokens\n"
     );
     ask(&reader, "GET", "/api/v1/dumps", b"").assert_problem(401, "no-token");
-    // Nobody who reads the catalogue learns a token.
+    // A reader of the catalogue learns no token.
     let files = ["catalogue.db", "catalogue.db-wal"];
     let bytes = files.map(|name| fs::read(scene.path("serve").join(name)).unwrap_or_default());
     let secret = uploader.trim_start_matches("Bearer ").as_bytes();

@@ -66,7 +66,7 @@ fn a_dump_travels_by_tls_to_a_server_whose_certificate_is_known() {
         "{}",
         stdout(&sent)
     );
-    // Nobody vouches for the certificate, or for another one.
+    // No authority vouches for the certificate, or one vouches for another certificate.
     for flags in [&[][..], &["--ca", "other.pem"]] {
         let refused = capture(flags);
         assert_eq!(refused.status.code(), Some(2));
@@ -114,7 +114,7 @@ fn the_way_to_the_database_is_encrypted_and_its_certificate_is_checked() {
         WHERE application_name = 'hprof-rs'";
     assert_eq!(cluster.ask("fleet", sql), "t");
     drop(server);
-    // Nobody vouches for the certificate, or it is of another host.
+    // No authority vouches for the certificate, or it is of another host.
     let refused = |url: &str, authorities: &str, words: &str| {
         let began = std::time::Instant::now();
         let refused = run(&mut serve(url, authorities), "");

@@ -87,7 +87,7 @@ fn an_upload_survives_a_lost_connection_and_a_killed_server() {
     assert_eq!(dump["bytes"], bytes.len());
     assert!(server.get(&format!("/api/v1/dumps/{id}/file")).body == bytes);
     assert_eq!(fs::read_dir(scene.path("serve/parts")).unwrap().count(), 0);
-    // Whoever missed the last answer learns the dump by asking again.
+    // A client that missed the last answer learns the dump by asking again.
     let again = server.request("HEAD", &path, &[TUS], b"");
     assert_eq!(again.header("upload-offset"), bytes.len().to_string());
     assert_eq!(again.header("hprof-dump"), id);

@@ -273,7 +273,7 @@ fn threads_have_numbers_unless_their_names_may_stay() {
             assert_eq!(is_in_heap, stays, "{options:?}");
             let removes = options.contains(&"remove");
             if !stays && !removes {
-                // Two threads of one name are told apart from the others, and not from each other.
+                // Two threads of one name are distinguished from the others, and not from each other.
                 let groups = before
                     .iter()
                     .zip(&after)

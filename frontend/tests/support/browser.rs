@@ -1,6 +1,6 @@
 //! Chromium, told by chromedriver's HTTP protocol (<https://www.w3.org/TR/webdriver2/>).
 
-#![allow(clippy::disallowed_macros)] // Tests speak to whoever runs them.
+#![allow(clippy::disallowed_macros)] // Tests speak to the user who runs them.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What tools for phones make of an Android dump, written after their documentation: KOOM's hook, Matrix's
+//! The results of tools for phones on an Android dump, written after their documentation: KOOM's hook, Matrix's
 //! shrinker, `hprof-conv`.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -13,7 +13,7 @@ const INSTANCE_HEAD: usize = 17;
 /// The bytes of a record's head: tag, time, length.
 const RECORD_HEAD: usize = 9;
 
-/// What becomes of a sub-record.
+/// The fate of a sub-record.
 pub enum Fate {
     /// It stays as it is.
     Stays,
@@ -23,7 +23,7 @@ pub enum Fate {
     Hides(Vec<u8>),
 }
 
-/// Gives each sub-record its fate, and puts the file together again. `change` is told the heap that the
+/// Gives each sub-record its fate, and puts the file together again. `change` receives the heap that the
 /// sub-record belongs to, 0 for the default one.
 pub fn rewrite(file: &[u8], mut change: impl FnMut(u32, &SubRecord<'_>, &[u8]) -> Fate) -> Vec<u8> {
     let head = file.iter().position(|&byte| byte == 0).expect("a version") + 13;
@@ -113,7 +113,7 @@ fn own_field(names: &HashMap<u64, String>, sub: &SubRecord<'_>, wanted: &str) ->
     None
 }
 
-/// What Matrix looks up before it shrinks.
+/// The facts that Matrix looks up before it shrinks.
 struct Shrinker {
     bitmap: u64,
     buffer_at: Option<usize>,

@@ -158,7 +158,7 @@ impl<'a> Session<'a> {
             if limit.is_some_and(|limit| past >= limit) {
                 break;
             }
-            // Somebody who looks gets a look each second.
+            // A user who watches gets a new picture each second.
             recording.touch();
             screen.show(recording, past);
             if self.windows.as_ref().is_some_and(Windows::is_due) {

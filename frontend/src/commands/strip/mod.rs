@@ -76,7 +76,7 @@ pub struct Strip {
     #[arg(long, value_name = "REGEX")]
     redact_pattern: Vec<String>,
 
-    /// What becomes of the names of threads and their groups, in records and as strings [default: as
+    /// Keep, number or remove the names of threads and their groups, in records and as strings [default: as
     /// `java.lang.Thread.name`: `keep` where its text stays, else `number`].
     #[arg(long, value_name = "HOW")]
     thread_names: Option<ThreadNames>,

@@ -144,7 +144,7 @@ public final class ProfileExtension
                 command.add("--options=" + profile.options());
             }
             ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
-            // It is no JVM, but looks like one to whoever reads these.
+            // It is no JVM, but looks like one to a program that reads these variables.
             builder.environment().remove("JAVA_TOOL_OPTIONS");
             Process process = builder.start();
             process.getOutputStream().close();
