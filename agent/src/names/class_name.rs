@@ -8,7 +8,7 @@ use hprof_stacks::family;
 
 use crate::options::Format;
 
-/// The treatment of numbers and addresses in the names of lambdas and hidden classes, which differ
+/// Says whether the names of lambdas and hidden classes keep their numbers and addresses, which differ
 /// from run to run. Text is for people, who compare runs; binary files have them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HiddenNames {

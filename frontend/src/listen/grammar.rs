@@ -57,7 +57,7 @@ enum Verb {
         #[arg(value_name = "vm", hide_possible_values = true)]
         what: Option<Exit>,
     },
-    /// What `hprof-rs control` asks: stop, start, dump and reset with modes, status, metrics
+    /// Ask as `hprof-rs control` does: stop, start, dump and reset with modes, status, metrics
     Control {
         #[arg(
             value_name = "REQUEST",

@@ -153,7 +153,7 @@ fn every_route_refuses_everybody_who_may_not() {
         count: 0,
     };
     for route in &routes {
-        // A client without a token, and three whose tokens are not valid.
+        // A client without credentials, and three whose credentials are not valid.
         for headers in [
             &[][..],
             &[("authorization", bearer.as_str())],
