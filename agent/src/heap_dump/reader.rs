@@ -75,7 +75,7 @@ impl Growth {
         self.finished.store(true, Ordering::Release);
     }
 
-    /// Returns true if that was so.
+    /// Returns true if the VM has written all it will write.
     pub fn is_finished(&self) -> bool {
         self.finished.load(Ordering::Acquire)
     }
