@@ -14,7 +14,7 @@ use crate::marks::Marks;
 /// alive, have those after them, also in this order. So no more is kept of a leaf than is asked of one: it is
 /// the parent of no object.
 ///
-/// The search looks at each reference once, so it distinguishes those that are not in the tree: for dominators nothing
+/// The search looks at each reference once, so it sets those aside that are not in the tree: for dominators nothing
 /// else is asked of the graph.
 pub(super) struct DepthFirst<N> {
     /// By number: the object; unset for 0. Only the first `reached + 1` entries are in use.
