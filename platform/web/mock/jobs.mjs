@@ -163,7 +163,7 @@ export class Jobs {
     if (method === "HEAD") return reply(200, { "upload-offset": upload.offset, "upload-length": upload.length });
     if (method === "DELETE") return this.uploads.delete(id), reply(204);
     if (Number(request.headers["upload-offset"]) !== upload.offset) throw new Problem(409, "offset", "The upload continues at " + upload.offset + ".");
-    // A test may ask for a lost connection after so many bytes.
+    // A test may ask for a lost connection after a number of bytes.
     for await (const part of request) {
       upload.offset += part.length;
       if (this.breakAt && upload.offset >= this.breakAt) {

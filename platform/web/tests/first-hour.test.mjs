@@ -1,4 +1,4 @@
-// What somebody meets who has never seen the page: what is in sight, where keys lead, what sentences say.
+// The page as a newcomer meets it: what is in sight, where keys lead, what sentences say.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { start } from "../mock/server.mjs";
@@ -39,7 +39,7 @@ test("a flame graph shows its root, also when the room for it changes", options,
   await page.setViewportSize({ width: 1440, height: 800 });
   await page.waitForTimeout(150);
   assert.ok((await hidden(page)) < 2, await hidden(page));
-  // Whoever has scrolled stays there.
+  // A reader who has scrolled stays there.
   await page.locator(".flame").evaluate((box) => (box.scrollTop = 10));
   await page.waitForTimeout(100);
   await page.setViewportSize({ width: 1440, height: 770 });

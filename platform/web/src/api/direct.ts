@@ -202,7 +202,7 @@ class Sending {
     const sent = (bytes: number) => (under.set(number, Math.min(bytes, this.length(number))), this.tell());
     const answer = await ask("PUT", address, {}, file.slice(from, from + this.length(number)), sent, signal).finally(() => under.delete(number));
     if (answer.status === 404) {
-      // Somebody has removed it: begin anew.
+      // Another page has removed it: begin anew.
       remember(file, null);
     }
     // An address may have ended on the way, which is status 403.

@@ -105,7 +105,7 @@ export function listen(): void {
   source.addEventListener("open", () => {
     wait = 1000;
     connected.value = true;
-    // What happened while nobody listened is in the list.
+    // What happened while the page did not listen is in the list.
     void loadDumps();
   });
   source.addEventListener("job", (event) => {

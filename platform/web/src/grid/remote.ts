@@ -7,7 +7,7 @@ import type { Model } from "./model";
 const PAGE = 100;
 // Far pages are dropped, so that a scroll through a million rows stays small.
 const MAX_PAGES = 120;
-// While somebody drags the scrollbar, nothing is loaded that is already out of sight.
+// While the scrollbar is dragged, nothing is loaded that is already out of sight.
 const PATIENCE = 40;
 /** How soon to ask again for figures that the server still works out, in milliseconds. */
 const PENDING = 3000;

@@ -160,7 +160,7 @@ export class Tree implements Model {
         while (this.asking > 0 && !this.abort.signal.aborted) await new Promise((resolve) => setTimeout(resolve, SOON));
         const { touched } = this;
         const fresh = await this.renewed(this.root, this.start, null);
-        // What somebody expanded meanwhile is newer.
+        // Rows that were expanded meanwhile are newer.
         if (touched !== this.touched) this.stale = true;
         else {
           this.root = fresh;
@@ -283,7 +283,7 @@ export class Tree implements Model {
   }
 
   need(): void {
-    // Children are loaded when somebody expands their parent.
+    // Children are loaded when their parent is expanded.
   }
 
   again(): void {

@@ -42,7 +42,7 @@ export function Treemap({ dump }: { dump: Dump }) {
   const box = useRef<HTMLDivElement>(null);
   // The area to focus in the next map, as that of this one goes away: its node, or "" for the first.
   const next = useRef<string | null>(null);
-  // True if somebody wants out of an area whose parent is not known yet.
+  // True if the user leaves an area whose parent is not known yet.
   const [isLeaving, setLeaving] = useState(false);
   const [size, setSize] = useState<[number, number]>([0, 0]);
   useLayoutEffect(() => {
@@ -72,7 +72,7 @@ export function Treemap({ dump }: { dump: Dump }) {
   useEffect(() => {
     if (!isLeaving || !node || (!facts.value && !facts.failure)) return;
     next.current = node;
-    // The parent by its address: what "back" would do depends on how somebody came here.
+    // The parent by its address: what "back" would do depends on the way here.
     setQuery({ node: facts.value?.dominator?.object ?? null });
   }, [isLeaving, node, facts.value, facts.failure]);
   useLayoutEffect(() => {

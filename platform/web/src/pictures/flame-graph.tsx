@@ -73,7 +73,7 @@ export function FlameGraph({ flame, state, set, inverted, leavesAreClasses, chil
   const amount = amountOf(flame.unit);
   const full = rows.length * ROW;
 
-  // The root, or the frame that is zoomed into, stays in sight until somebody scrolls away from it. `top` is where the page
+  // The root, or the frame that is zoomed into, stays in sight until the user scrolls away from it. `top` is where the page
   // itself scrolled to.
   const held = useRef({ isPinned: true, top: 0, icicle, depth: 0 });
   Object.assign(held.current, { icicle, depth: zoom.depth });
