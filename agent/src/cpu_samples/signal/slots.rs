@@ -381,7 +381,10 @@ impl ThreadSlots {
         mut create: impl FnMut(i32, usize) -> io::Result<TimerId>,
     ) {
         self.slots.with_all(|token, slot| {
-            if slot.wants_delay_timer.swap(false, Ordering::Relaxed) {
+            // A handler that runs while the timer is made asks once more. A slot without a timer may be free.
+            let has_none = slot.timer.load(Ordering::Relaxed) >= 0
+                && slot.delay_timer.load(Ordering::Relaxed) == NO_TIMER;
+            if slot.wants_delay_timer.swap(false, Ordering::Relaxed) && has_none {
                 let tid = slot.tid.load(Ordering::Relaxed);
                 let timer = create(tid, token.as_signal_value());
                 let timer = timer.map_or(REFUSED_TIMER, |timer| timer.0);
@@ -523,6 +526,33 @@ mod tests {
         threads.release_all(|timer| timers.push(timer));
         assert_eq!(timers, [TimerId(5)]);
         assert_eq!(threads.release(tokens[0]).count(), 0);
+    }
+
+    #[test]
+    fn a_thread_that_asks_again_while_its_delay_timer_is_made_gets_one() {
+        let threads = ThreadSlots::default();
+        let tokens = [1, 2].map(|serial| threads.acquire(thread(serial), true).unwrap());
+        for (token, timer) in tokens.into_iter().zip([5, 6]) {
+            threads.set_timer(token, TimerId(timer), 0);
+        }
+        let ask = |token: SlotToken| {
+            let slot = threads.current(token.as_signal_value()).unwrap();
+            slot.delay_timer()
+        };
+        let ended = threads.current(tokens[1].as_signal_value()).unwrap();
+        assert_eq!(threads.release(tokens[1]).count(), 1);
+        // A handler that had begun before.
+        assert_eq!((ask(tokens[0]), ended.delay_timer()), (None, None));
+        let mut made = 0;
+        for _ in 0..3 {
+            threads.give_delay_timers(|_, _| {
+                made += 1;
+                assert_eq!(ask(tokens[0]), None);
+                Ok(TimerId(6 + made))
+            });
+        }
+        assert_eq!((made, ask(tokens[0])), (1, Some(TimerId(7))));
+        assert!(threads.release(tokens[0]).eq([TimerId(5), TimerId(7)]));
     }
 
     #[test]
