@@ -64,7 +64,7 @@ impl Component {
     }
 }
 
-/// Returns whether an activity is destroyed; `None` if it does not tell, as before SDK 17.
+/// Returns true if an activity is destroyed. Before SDK 17 no field says so, and the result is `None`.
 pub(super) fn is_destroyed(fields: &Fields<'_>, activity: ObjectNumber) -> Option<bool> {
     fields.truth(activity, ("android.app.Activity", "mDestroyed"))
 }

@@ -103,7 +103,7 @@ impl<'a> State<'a> {
         own
     }
 
-    /// Returns whether the activity thread holds a service; `None` if the dump does not tell.
+    /// Returns true if the activity thread holds a service. Without its fields the result is `None`.
     pub fn is_running(&self, service: ObjectNumber) -> Option<bool> {
         Some(self.services.as_ref()?.contains(&service))
     }

@@ -1,4 +1,4 @@
-//! The tables that a VM exports for the Serviceability Agent, read from the memory of a JVM that runs.
+//! The tables that a VM exports for the Serviceability Agent, read from the memory of a running JVM.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
