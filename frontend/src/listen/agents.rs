@@ -194,7 +194,7 @@ impl Agent {
         self.end.is_some() && self.pending.is_empty() || self.pending.iter().all(is_done)
     }
 
-    /// Returns true if the agent has named itself, or is of a kind that never does.
+    /// Returns true if the agent has named itself, or has had the time for it.
     pub fn has_introduced_itself(&self) -> bool {
         self.identity.is_some() || self.since.elapsed() > INTRODUCTION
     }
