@@ -7,8 +7,8 @@ use parking_lot::RwLock;
 
 const SHARDS: usize = 16;
 
-/// Equal values once each, found by a hash and a comparison; with the bytes that they take, and the number
-/// of values that were cut because these are limited. Lookups of known values do not exclude each other.
+/// Equal values once each, found by a hash and a comparison. It knows the bytes that they take, which are limited, and how
+/// many values were cut for that. Lookups of known values do not exclude each other.
 #[derive(Debug)]
 pub struct InternTable<T> {
     shards: [RwLock<HashTable<(u64, T)>>; SHARDS],

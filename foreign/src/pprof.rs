@@ -186,8 +186,8 @@ impl Column {
     }
 }
 
-/// Frames for each byte of the file, and for any file: samples may name one place with many inlined methods any number
-/// of times. Profiles of real programs take less than one frame for a byte.
+/// Frames for each byte of the file, and for any file: samples may name one place with many inlined methods again and
+/// again. Profiles of real programs take less than one frame for a byte.
 const FRAME_ROOM: (usize, usize) = (4, 1 << 20);
 
 struct Reader<'a> {

@@ -5,8 +5,8 @@
 //! handler (JDK-8132510). When a thread ends, its slot's generation moves on and
 //! signals that are still under way no longer fit.
 //!
-//! Handlers read without a lock. A thread that changes which thread a slot is of holds one, so that
-//! of two that free the same slot only the first does.
+//! Handlers read without a lock. A thread that changes which thread a slot is of holds one, so that the second
+//! of two threads that free one slot finds it free.
 
 use std::marker::PhantomData;
 use std::ptr;

@@ -2,8 +2,7 @@
 
 use super::patterns::glob;
 
-/// The contents that a binary heap dump leaves out. Lengths never change: zeros stand in the place
-/// of values.
+/// The contents that a binary heap dump leaves out. Lengths never change: zeros replace the values.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Strip {
     /// Nothing: level 2 of JVMPI.

@@ -28,7 +28,8 @@ const MAX_INSTANCE: u64 = 16 << 20;
 /// The length from which a record of an unknown kind is taken for damage, in bytes.
 const MAX_UNKNOWN: u64 = 256 << 10;
 
-/// True for the records that are known to hold nothing of the program's.
+/// True for the records that are known to hold nothing of the program's. The copy has a list of its own, so that a mistake
+/// in one of them shows.
 fn is_known(tag: u8) -> bool {
     use tags::record as known;
     matches!(
