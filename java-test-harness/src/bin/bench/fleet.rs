@@ -80,7 +80,7 @@ fn queue(cluster: &Cluster, jobs: u64, figures: &mut Figures) -> Result<()> {
     let rate = std::env::current_exe()?.with_file_name("examples/queue_rate");
     ensure!(
         rate.exists(),
-        "{} is not there: cargo build --release -p hprof-platform --example queue_rate",
+        "{} is not there: cargo build --release -p hprof-server --example queue_rate",
         rate.display()
     );
     let done = Command::new(rate)

@@ -16,7 +16,7 @@ mod made_dump;
 mod net;
 mod objects;
 mod parquet;
-#[path = "../../../../platform/tests/support/postgres.rs"]
+#[path = "../../../../crates/server/tests/support/postgres.rs"]
 mod postgres;
 mod read;
 mod rewriting;

@@ -20,7 +20,7 @@ pub fn rewriting(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     let jdk = Jdk::compiler();
     let folder = tempfile::tempdir()?;
     let (image, rewritten) = (folder.path().join("image"), folder.path().join("rewritten"));
-    let extract = Path::new(env!("CARGO_MANIFEST_DIR")).join("../instrument/verify");
+    let extract = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/instrument/verify");
     let mut java = Command::new(jdk.tool("java"));
     java.arg(extract.join("ExtractImage.java")).arg(&image);
     output(&mut java)?;

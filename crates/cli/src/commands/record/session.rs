@@ -1,0 +1,345 @@
+//! One call of `record`: attaches or launches, watches, and writes files.
+
+use std::cell::Cell;
+use std::fs;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use clap::Parser;
+use hprof_analysis::contents::Contents;
+use hprof_analysis::stacks::{Measure, Weights};
+use hprof_server::events::Events;
+use hprof_server::live::{End, JvmFacts, JvmId, Live, Mode, Pid, Recording};
+use hprof_server::{TemporaryFolder, temporary_folder};
+use jiff::{SignedDuration, Timestamp};
+use rustix::process::{Signal, kill_process};
+
+use super::screen::Screen;
+use super::windows::Windows;
+use super::words::{default_name, of_window};
+use super::{Record, refused};
+use crate::agent_library;
+use crate::cli::Cli;
+use crate::commands::convert;
+use crate::export;
+use crate::launch::{Launch, TOOL_OPTIONS};
+use crate::render::out::tell;
+use crate::render::screen::{count, printable, printable_lines};
+use crate::serve::LocalMachine;
+
+/// How often the methods on the screen are counted anew.
+const TICK: Duration = Duration::from_millis(250);
+/// How often a program that has started no JVM yet is looked at.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// The user's request, and the state of it.
+pub struct Session<'a> {
+    record: &'a Record,
+    live: Live,
+    folder: TemporaryFolder,
+    stop: Arc<AtomicBool>,
+    modes: Vec<Mode>,
+    windows: Option<Windows>,
+    is_written: bool,
+    /// The program was told to end.
+    is_passed_on: Cell<bool>,
+}
+
+impl<'a> Session<'a> {
+    /// Nothing is recorded yet. Ends when `stop` is set.
+    pub fn new(record: &'a Record, stop: Arc<AtomicBool>) -> anyhow::Result<Self> {
+        // For its user alone.
+        let folder = temporary_folder("")?;
+        let events = Arc::new(Events::default());
+        let keeps = usize::try_from(record.keep).unwrap_or(usize::MAX);
+        Ok(Self {
+            record,
+            live: Live::new(Arc::new(LocalMachine), None, folder.path(), events),
+            folder,
+            stop,
+            modes: record.modes(),
+            windows: record.each.map(|each| Windows::new(each, keeps)),
+            is_written: false,
+            is_passed_on: Cell::new(false),
+        })
+    }
+
+    /// Records a running JVM.
+    pub fn attach(mut self, pid: Pid) -> anyhow::Result<ExitCode> {
+        let id = JvmId::Process(pid);
+        let attached = self.live.attach(id, &self.modes, &self.record.options);
+        attached.map_err(refused)?;
+        let recording = self.live.recording(id).context("the recording has gone")?;
+        self.watch(&recording, None);
+        self.finish(&recording)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Starts a program, and records it. Its exit status is that of this command.
+    pub fn launch(mut self) -> anyhow::Result<ExitCode> {
+        let launching = self.live.prepare(&self.modes, &self.record.options);
+        let launching = launching.map_err(refused)?;
+        let Some((program, arguments)) = self.record.command.split_first() else {
+            bail!("there is no command to run");
+        };
+        let present = std::env::var_os(TOOL_OPTIONS);
+        let library = agent_library::unpack()?;
+        let options = &launching.options;
+        let launch = Launch::new(program, arguments, &library, options, present.as_deref());
+        let mut child = launch
+            .command()
+            .spawn()
+            .with_context(|| format!("cannot run {}", program.to_string_lossy()))?;
+        let recording = loop {
+            match self.live.launched(&launching, LOOK) {
+                Ok(Some(recording)) => break Ok(recording),
+                Ok(None) => {}
+                Err(why) => break Err(refused(why)),
+            }
+            self.pass_on(&child);
+            if let Some(status) = child.try_wait()? {
+                tell!(
+                    "hprof-rs: nothing was recorded: the command has started no JVM with the agent"
+                );
+                return Ok(code(status).unwrap_or(ExitCode::FAILURE));
+            }
+        };
+        launching.ignore_others();
+        // Whatever becomes of the recording, the program runs to its end.
+        let written = recording.and_then(|recording| {
+            self.watch(&recording, Some(&child));
+            self.finish(&recording)
+        });
+        if let Err(error) = &written {
+            tell!("hprof-rs: {error:#}");
+        }
+        let status = loop {
+            self.pass_on(&child);
+            match child.try_wait()? {
+                Some(status) => break status,
+                None => std::thread::sleep(LOOK),
+            }
+        };
+        let failed = ExitCode::from(u8::from(written.is_err()));
+        Ok(code(status).unwrap_or(failed))
+    }
+
+    /// Ends the program if this command was told to end. A terminal's Ctrl+C has reached it already.
+    fn pass_on(&self, child: &Child) {
+        if self.stop.load(Ordering::Relaxed)
+            && !self.is_passed_on.replace(true)
+            && let Ok(number) = i32::try_from(child.id())
+            && let Some(pid) = rustix::process::Pid::from_raw(number)
+        {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+    }
+
+    /// Shows the methods with the highest costs until the end.
+    fn watch(&mut self, recording: &Recording, child: Option<&Child>) {
+        let began = Instant::now();
+        let limit = self.record.duration;
+        let mut screen = Screen::begin(recording, limit, child.is_some());
+        while recording.is_live() {
+            if self.stop.load(Ordering::Relaxed) {
+                match child {
+                    // Its end is the end of the recording, and it writes the rest.
+                    Some(child) => self.pass_on(child),
+                    None => break,
+                }
+            }
+            let past = began.elapsed();
+            if limit.is_some_and(|limit| past >= limit) {
+                break;
+            }
+            // A user who watches gets a new picture each second.
+            recording.touch();
+            screen.show(recording, past);
+            if self.windows.as_ref().is_some_and(Windows::is_due) {
+                screen.aside(|| self.write_window(recording));
+            }
+            let left = limit.map_or(TICK, |limit| limit - past);
+            std::thread::sleep(left.min(TICK));
+        }
+        screen.end();
+    }
+
+    /// A file that cannot be written does not end the recording.
+    fn write_window(&mut self, recording: &Recording) {
+        if let Err(error) = self.write(recording) {
+            tell!(
+                "hprof-rs: {error:#}; the recording continues, and the next file has this time too"
+            );
+        }
+    }
+
+    /// Where the output cannot be written, keeps what was recorded, or says what is lost.
+    fn rescue(&mut self, recording: &Recording, error: anyhow::Error) -> anyhow::Error {
+        let contents = self.costs(recording);
+        let mut text = Vec::new();
+        let kept = export::hprof::text(&contents, &mut text).and_then(|()| keep(&text));
+        let seconds = recording.status().seconds;
+        match kept {
+            Ok(path) => error.context(format!(
+                "the output was not written, and what was recorded is in {0}: make room, then \
+                 hprof-rs convert {0} -o FILE",
+                path.display()
+            )),
+            Err(why) => {
+                let all = Measure::ALL.into_iter();
+                let lost = all.filter_map(|measure| Weights::of(&contents, measure));
+                let lost = lost.map(|it| format!("{} {}", count(it.total), it.measure.unit()));
+                let lost: Vec<String> = lost.collect();
+                error.context(format!(
+                    "{} of {seconds} s are lost, as neither the output nor a copy could be written ({why:#})",
+                    lost.join(", ")
+                ))
+            }
+        }
+    }
+
+    /// The costs that no file has yet.
+    fn costs(&mut self, recording: &Recording) -> Contents {
+        let contents = recording.contents();
+        match &mut self.windows {
+            Some(windows) => windows.take(contents),
+            None => contents,
+        }
+    }
+
+    /// Takes the agent out, and writes what is not written yet.
+    fn finish(&mut self, recording: &Recording) -> anyhow::Result<()> {
+        if recording.is_live()
+            && let Err(late) = self.live.detach(recording)
+        {
+            tell!("hprof-rs: {}", printable_lines(&late.text));
+        }
+        let status = recording.status();
+        let ended = status.ended.filter(|why| !matches!(why, End::Requested(_)));
+        if let Some(ended) = ended.filter(|_| self.record.pid.is_some()) {
+            tell!(
+                "hprof-rs: {} after {} s; the file has what was recorded until then",
+                printable_lines(&ended.to_string()),
+                status.seconds
+            );
+        }
+        for note in &status.notes {
+            tell!("hprof-rs: {}", printable_lines(note));
+        }
+        let is_written = self.write(recording);
+        let is_written = is_written.map_err(|error| self.rescue(recording, error))?;
+        if !is_written && !self.is_written {
+            bail!(
+                "nothing was recorded in {} s: the program {}",
+                status.seconds,
+                match self.modes.contains(&Mode::Cpu) {
+                    true => "was idle; --wall shows where its threads wait, --lock for which locks",
+                    false => "did nothing that these modes count",
+                }
+            );
+        }
+        Ok(())
+    }
+
+    /// Writes what was recorded since the last file; false if that is nothing.
+    fn write(&mut self, recording: &Recording) -> anyhow::Result<bool> {
+        let facts = &recording.facts;
+        let contents = self.costs(recording);
+        // Calls may be there without a millisecond of time.
+        let mut all = Measure::ALL.into_iter();
+        if !all.any(|measure| Weights::of(&contents, measure).is_some_and(|it| it.total > 0)) {
+            return Ok(false);
+        }
+        let output = self.record.output.clone();
+        let output = output.unwrap_or_else(|| default_name(facts));
+        let output = convert::check_name(&output)?;
+        let mut now = Timestamp::now();
+        let name_of = |now| of_window(&output, facts.pid.0, now);
+        // The last file may follow the one before within a second.
+        let has = |name: &str| self.windows.as_ref().is_some_and(|it| it.has(name));
+        while has(&name_of(now)) {
+            now += SignedDuration::from_secs(1);
+        }
+        let output = name_of(now);
+        let seconds = match self.record.each {
+            Some(each) => each.as_secs(),
+            None => recording.status().seconds,
+        };
+        self.write_file(&contents, facts, seconds, &output)?;
+        self.is_written = true;
+        let written = PathBuf::from(&output);
+        if self.record.open {
+            open(&written);
+        }
+        let old = self.windows.as_mut().map(|it| it.wrote(written));
+        for old in old.unwrap_or_default() {
+            if let Err(error) = fs::remove_file(&old) {
+                tell!("hprof-rs: cannot remove {}: {error}", old.display());
+            }
+        }
+        Ok(true)
+    }
+
+    /// Writes a file, as `convert` does.
+    fn write_file(
+        &self,
+        contents: &Contents,
+        facts: &JvmFacts,
+        seconds: u64,
+        output: &str,
+    ) -> anyhow::Result<()> {
+        let mut text = Vec::new();
+        export::hprof::text(contents, &mut text)?;
+        // Pages show the name.
+        let profile = self.folder.path().join(default_name(facts));
+        let profile = profile.with_extension("hprof.txt");
+        fs::write(&profile, &text)?;
+        let from = profile
+            .to_str()
+            .context("a temporary name that is no text")?;
+        let title = format!("{} ({}), {seconds} s", printable(&facts.name), facts.pid);
+        let arguments = ["hprof-rs", "convert", "--title", &title, "-o", output, from];
+        Cli::try_parse_from(arguments)?.command.execute()?;
+        Ok(())
+    }
+}
+
+/// Writes a profile to a name of its own in the folder for temporary files.
+fn keep(text: &[u8]) -> anyhow::Result<PathBuf> {
+    let mut file = tempfile::Builder::new()
+        .prefix("hprof-rs-")
+        .suffix(".hprof.txt")
+        .tempfile()?;
+    file.write_all(text)?;
+    file.as_file().sync_all()?;
+    Ok(file.keep()?.1)
+}
+
+/// The exit status of a program that has failed, as a shell has it.
+fn code(status: ExitStatus) -> Option<ExitCode> {
+    let number = status.code().or_else(|| status.signal().map(|it| 128 + it));
+    let number = number.filter(|&number| number != 0)?;
+    Some(ExitCode::from(u8::try_from(number).unwrap_or(1)))
+}
+
+/// Opens a file as the desktop does.
+fn open(path: &Path) {
+    let mut command = Command::new("xdg-open");
+    command.arg(path);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    if let Err(error) = command.spawn() {
+        tell!(
+            "hprof-rs: cannot open {} by xdg-open: {error}",
+            path.display()
+        );
+    }
+}

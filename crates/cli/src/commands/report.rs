@@ -1,0 +1,174 @@
+//! `hprof-rs report`: all about a heap dump on one page.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use hprof_server::rules::{Rule, judge};
+
+use super::convert;
+use crate::render::foreign;
+use crate::render::out::tell;
+use crate::render::screen::{print, print_json};
+use crate::report::{Report, html, markdown};
+use crate::snapshot::{self, HeapArguments};
+use crate::written;
+
+/// Write a report on a heap dump: leak suspects, a map of what keeps the heap alive, classes,
+/// packages, loaders, threads with stacks and locals, equal strings, system properties.
+///
+/// The page needs no other file and no network. It masks the values of properties with names of
+/// secrets; other texts of the program are in it as they were in memory.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ReportCommand {
+    #[command(flatten)]
+    heap: HeapArguments,
+
+    /// The output; `.html`, `.md` or `.json` at the end of its name selects the format [default:
+    /// the dump's name with `.html`].
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+
+    /// Print JSON instead.
+    #[arg(long)]
+    json: bool,
+
+    /// Print Markdown instead.
+    #[arg(long, conflicts_with = "json")]
+    md: bool,
+
+    /// A rule for the dump, such as `suspects=0`; may be repeated. Status 1 if one is broken.
+    /// `hprof-rs help capture` lists the rules.
+    #[arg(long, value_name = "RULE")]
+    fail_above: Vec<Rule>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hprof-rs report heap.hprof -o report.html
+  hprof-rs report --md heap.hprof > report.md
+  hprof-rs report --json heap.hprof | jq '.summary'
+  hprof-rs report heap.hprof --fail-above retained:com.example.Cache=100MB
+docs/report-schema.md describes the JSON.";
+
+/// The forms of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Html,
+    Json,
+    Markdown,
+}
+
+impl Form {
+    fn of_name(path: &Path) -> Option<Self> {
+        let end = path.extension()?.to_str()?.to_ascii_lowercase();
+        match end.as_str() {
+            "html" | "htm" => Some(Self::Html),
+            "json" => Some(Self::Json),
+            "md" | "markdown" => Some(Self::Markdown),
+            _ => None,
+        }
+    }
+}
+
+impl ReportCommand {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        let form = self.form()?;
+        let snapshot = snapshot::open(&self.heap.file, &self.heap.look)?;
+        let report = Report::new(&snapshot)?;
+        let status = self.judge(&report)?;
+        let is_printed = match &self.output {
+            None => form != Form::Html,
+            Some(output) => output == Path::new("-"),
+        };
+        if is_printed && form == Form::Json {
+            print_json(&report)?;
+            return Ok(status);
+        }
+        let text = match form {
+            Form::Json => foreign::json(&serde_json::to_string_pretty(&report)?),
+            // Printing makes it a page itself.
+            Form::Markdown if is_printed => markdown(&report),
+            Form::Markdown => foreign::page(&markdown(&report)),
+            Form::Html => foreign::markup(&html(&report)?),
+        };
+        if is_printed {
+            print(&text)?;
+            return Ok(status);
+        }
+        let output = match self.output {
+            Some(output) => output,
+            None => default_output(&self.heap.file)?,
+        };
+        let fail = || format!("cannot write {}", output.display());
+        convert::write_whole(&output, text.as_bytes()).with_context(fail)?;
+        let next = match form {
+            Form::Html => "open it in a browser",
+            Form::Json => "look at it with `jq .summary FILE`",
+            Form::Markdown => "paste it into a ticket",
+        };
+        written::say(&output, next);
+        Ok(status)
+    }
+
+    /// Says how the dump keeps to the rules; gives the exit status.
+    fn judge(&self, report: &Report) -> anyhow::Result<ExitCode> {
+        if self.fail_above.is_empty() {
+            return Ok(ExitCode::SUCCESS);
+        }
+        let figures = serde_json::from_value(serde_json::to_value(report)?)?;
+        let mut is_broken = false;
+        for rule in &self.fail_above {
+            let verdict = judge(rule, &figures);
+            let word = match verdict.passed {
+                Some(true) => "kept",
+                _ => "BROKEN",
+            };
+            is_broken |= verdict.passed != Some(true);
+            let sentence = verdict.sentence.unwrap_or_default();
+            tell!("hprof-rs: {word}: {}: {sentence}", verdict.rule);
+        }
+        Ok(ExitCode::from(u8::from(is_broken)))
+    }
+
+    /// The form that is asked for, by a flag or by the name of the output, which must agree.
+    fn form(&self) -> anyhow::Result<Form> {
+        let asked = match (self.json, self.md) {
+            (true, _) => Some(Form::Json),
+            (_, true) => Some(Form::Markdown),
+            _ => None,
+        };
+        let Some(path) = self
+            .output
+            .as_deref()
+            .filter(|path| *path != Path::new("-"))
+        else {
+            return Ok(asked.unwrap_or(Form::Html));
+        };
+        let named = Form::of_name(path);
+        match (asked, named) {
+            (None, Some(named)) => Ok(named),
+            (Some(asked), None) => Ok(asked),
+            (Some(asked), Some(named)) if asked == named => Ok(asked),
+            (Some(_), Some(_)) => bail!(
+                "-o {}: the name tells another format than the flag; leave the flag out, or end the \
+                 name otherwise",
+                path.display()
+            ),
+            (None, None) => bail!(
+                "-o {}: a report is a page (.html), Markdown (.md) or JSON (.json); end the name in \
+                 one of these. Browsers print a page as PDF",
+                path.display()
+            ),
+        }
+    }
+}
+
+fn default_output(dump: &Path) -> anyhow::Result<PathBuf> {
+    let name = dump.file_name().filter(|_| dump != Path::new("-"));
+    let mut name = name.context("give a file for the page with -o")?.to_owned();
+    name.push(".html");
+    Ok(PathBuf::from(name))
+}
