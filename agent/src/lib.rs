@@ -89,25 +89,25 @@ pub unsafe extern "C" fn Agent_OnAttach(
         // SAFETY: the VM passes itself.
         match attach(unsafe { vm::VmHandle::new(vm) }, &options) {
             Ok(()) => JNI_OK,
-            Err(text) => {
-                if text.starts_with("HPROF ERROR") {
-                    report::raw(&format!("{text}\n"));
-                } else {
-                    report::error(&text);
-                }
+            Err(profile::NotBegun::Reason(reason)) => {
+                report::error(&reason);
+                JNI_ERR
+            }
+            Err(lines) => {
+                report::raw(&format!("{lines}\n"));
                 JNI_ERR
             }
         }
     })
 }
 
-fn attach(vm: vm::VmHandle, options: &str) -> Result<(), String> {
+fn attach(vm: vm::VmHandle, options: &str) -> Result<(), profile::NotBegun> {
     // SAFETY: the handle's VM, and this thread's environment, the only one that is used here.
     let runs = unsafe { vm.with_current(|jni| profile::begin(vm.as_raw(), jni, options)) }
-        .ok_or("the VM does not know this thread")??;
+        .ok_or_else(|| "the VM does not know this thread".to_owned())??;
     match control::open(vm, profile::serve) {
         // A user who attaches without a mode wants the socket.
-        Err(text) if !runs => Err(text),
+        Err(text) if !runs => Err(text.into()),
         Err(text) => {
             report::note(&text);
             Ok(())

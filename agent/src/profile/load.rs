@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 use jni_sys::JavaVM;
 
 use super::install::{Refusal, prepare, set_up_error};
+use super::session::NotBegun;
 use super::siblings;
 use super::state::Profile;
 use crate::call_times::Arrival;
@@ -128,10 +129,10 @@ pub unsafe fn load(
 pub(super) unsafe fn load_late(
     vm: *mut JavaVM,
     settings: Settings,
-) -> Result<&'static Profile, String> {
+) -> Result<&'static Profile, NotBegun> {
     let said = |refusal| match refusal {
-        Refusal::Help(text) => text,
-        Refusal::Failure(failure) => failure.lines.join("\n"),
+        Refusal::Help(text) => NotBegun::Reason(text),
+        Refusal::Failure(failure) => NotBegun::Lines(failure.lines),
     };
     // SAFETY: by the caller's promise.
     let mut jvmti = unsafe { Jvmti::from_vm(vm) };
@@ -159,7 +160,7 @@ pub(super) unsafe fn load_late(
         vm_waits,
         Arrival::Late,
     ) {
-        Ok(()) => Profile::get().ok_or_else(|| "no profile".to_owned()),
+        Ok(()) => Profile::get().ok_or_else(|| "no profile".to_owned().into()),
         Err((output, refusal)) => {
             output.discard();
             Err(said(refusal))

@@ -35,4 +35,4 @@ mod work;
 pub use install::Refusal;
 pub use load::load;
 pub use serve::serve;
-pub use session::begin;
+pub use session::{NotBegun, begin};

@@ -53,7 +53,7 @@ fn start(options: &str, vm: VmHandle) -> Reply {
             "these options name no mode; there are cpu=samples, cpu=times, heap=sites, heap=dump, \
              monitor=y",
         ),
-        Ok(Err(text)) => Reply::error(text),
+        Ok(Err(refused)) => Reply::error(refused.to_string()),
         Err(code) => Reply::error(format!("the VM takes no thread of the agent ({code})")),
     }
 }

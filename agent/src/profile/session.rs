@@ -16,6 +16,29 @@ use crate::recording::Phase;
 use crate::report;
 use crate::vm::{Jni, Vm};
 
+/// Why a run cannot begin in a VM that is running.
+pub enum NotBegun {
+    /// Lines as spec section 1 has them, complete.
+    Lines(Vec<String>),
+    /// A sentence.
+    Reason(String),
+}
+
+impl From<String> for NotBegun {
+    fn from(reason: String) -> Self {
+        Self::Reason(reason)
+    }
+}
+
+impl std::fmt::Display for NotBegun {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Lines(lines) => formatter.write_str(&lines.join("\n")),
+            Self::Reason(reason) => formatter.write_str(reason),
+        }
+    }
+}
+
 /// One begins at a time.
 static BEGINNING: Mutex<()> = Mutex::new(());
 
@@ -23,53 +46,49 @@ static BEGINNING: Mutex<()> = Mutex::new(());
 /// name no mode change nothing. Returns whether there is a run now.
 ///
 /// # Errors
-/// A sentence that says what cannot be done and why.
+/// [`NotBegun`]: what cannot be done and why.
 ///
 /// # Safety
 /// `vm` is the VM, and `jni` the environment of the current thread.
-pub unsafe fn begin(vm: *mut JavaVM, jni: &Jni, text: &str) -> Result<bool, String> {
+pub unsafe fn begin(vm: *mut JavaVM, jni: &Jni, text: &str) -> Result<bool, NotBegun> {
     let _one = BEGINNING.lock();
     let process = Process {
         pid: std::process::id(),
         start: StartTime::local(SystemTime::now()),
     };
     let settings =
-        options::load_late(text, &process).map_err(|failure| failure.lines.join("\n"))?;
+        options::load_late(text, &process).map_err(|failure| NotBegun::Lines(failure.lines))?;
     let Some(settings) = settings else {
         return Ok(is_running());
     };
     if let Some(profile) = Profile::get() {
-        return add(profile, jni, &settings).map(|()| true);
+        return Ok(add(profile, jni, &settings).map(|()| true)?);
     }
     if settings.modes.counts_calls()
         && let Some(reason) = taken_by_another(jni)
     {
-        return Err(format!("{reason}: calls cannot be counted"));
+        return Err(format!("{reason}: calls cannot be counted").into());
     }
     // SAFETY: by the caller's promise.
     let profile = unsafe { load::load_late(vm, settings) }?;
     let run = profile.run;
-    let started = run
+    let thread = run
         .jvmti
         .current_thread(jni)
-        .map_err(|error| error.to_string());
-    started.and_then(|thread| {
-        start::start(profile, jni, thread.get());
-        match run.phase() {
-            Phase::Live if profile.calls.is_some_and(|calls| !calls.is_counting()) => {
-                profile.detach();
-                Err(
-                    "this VM does not take the agent's Java class: calls cannot be counted"
-                        .to_owned(),
-                )
-            }
-            Phase::Live => {
-                dump_heap_at_once(profile);
-                Ok(true)
-            }
-            _ => Err("the profile thread cannot be started".to_owned()),
+        .map_err(|error| error.to_string())?;
+    start::start(profile, jni, thread.get());
+    match run.phase() {
+        Phase::Live if profile.calls.is_some_and(|calls| !calls.is_counting()) => {
+            profile.detach();
+            let refused = "this VM does not take the agent's Java class: calls cannot be counted";
+            Err(refused.to_owned().into())
         }
-    })
+        Phase::Live => {
+            dump_heap_at_once(profile);
+            Ok(true)
+        }
+        _ => Err("the profile thread cannot be started".to_owned().into()),
+    }
 }
 
 /// Dumps the heap of a running VM now: a user who attaches with this mode does not want to wait for the VM's end.

@@ -8,12 +8,11 @@ use std::time::Duration;
 
 use clap::Args;
 use hprof_analysis::resident::Resident;
+use hprof_server::worker_status::NO_MEMORY;
 
 use crate::render::out::tell;
 use crate::render::screen::bytes;
 
-/// The exit status of a command that has no memory left.
-const NO_MEMORY: i32 = 3;
 /// How often the memory is looked at: a gigabyte a second is four megabytes in this time.
 const PAUSE: Duration = Duration::from_millis(4);
 

@@ -187,7 +187,7 @@ pub fn damage(snapshot: &Snapshot, length: u64) -> Option<&'static str> {
     let is_cut = entries.any(|entry| {
         // Nothing was read after it, or the reader says so.
         let end = entry.offset.map(|offset| offset + entry.lost_bytes);
-        end == Some(length) || entry.message.contains("the file ends")
+        end == Some(length) || entry.is_cut
     });
     Some(if is_cut { "cut" } else { "damaged" })
 }

@@ -39,6 +39,7 @@ mod time;
 #[cfg(feature = "serve")]
 mod tls;
 pub mod views;
+pub mod worker_status;
 
 pub use config::{Config, DATABASE_VARIABLE, Fleet, Retention};
 #[cfg(feature = "serve")]

@@ -15,6 +15,9 @@ pub struct DamageEntry {
     pub lost_bytes: u64,
     /// The damage, as a sentence without a full stop.
     pub message: String,
+    /// True if the file ends there, before the end of what it began.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_cut: bool,
 }
 
 /// All damaged places.
@@ -35,6 +38,7 @@ impl DamageLog {
             offset: Some(damage.offset()),
             lost_bytes: damage.lost(),
             message: damage.to_string(),
+            is_cut: damage.is_cut(),
         });
     }
 
@@ -48,6 +52,7 @@ impl DamageLog {
             offset: Some(offset),
             lost_bytes: length as u64,
             message,
+            is_cut: false,
         });
     }
 
@@ -57,6 +62,7 @@ impl DamageLog {
             offset: None,
             lost_bytes: 0,
             message,
+            is_cut: false,
         });
     }
 

@@ -42,6 +42,7 @@ fn of_profile(profile: Profile) -> Contents {
             offset: damage.offset,
             lost_bytes: damage.lost_bytes,
             message: damage.message,
+            is_cut: false,
         });
     }
     contents.damage.count = profile.damaged;

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "fleet")]
 mod fleet;
+mod full_disk;
 mod redact;
 
 use std::fs::File;
@@ -16,6 +17,7 @@ use hprof_analysis::input::Input;
 use hprof_analysis::snapshot::IndexState;
 use hprof_analysis::stacks::{Measure, Weights, by_method};
 use hprof_server::store::{FILE_TIME, set_time};
+use hprof_server::worker_status::DISK_FULL;
 use hprof_thread_dumps::Report as ThreadReport;
 use rustix::process::{Signal, set_parent_process_death_signal};
 use serde_json::{Value, json};
@@ -25,6 +27,7 @@ use crate::gc;
 use crate::memory::MemoryArgument;
 use crate::open::{self, Opened};
 use crate::render::foreign;
+use crate::render::out::tell;
 use crate::render::screen::{bytes, percent};
 use crate::render::steps::Step;
 use crate::report::{Report, html};
@@ -112,6 +115,17 @@ impl Worker {
             #[cfg(not(feature = "fleet"))]
             return Err(NO_QUEUE.into());
         }
+        self.work()
+            .or_else(|error| match full_disk::is_cause(&error) {
+                true => {
+                    tell!("hprof-rs: {error:#}");
+                    Ok(u8::try_from(DISK_FULL)?.into())
+                }
+                false => Err(error),
+            })
+    }
+
+    fn work(&self) -> anyhow::Result<ExitCode> {
         // After a server is killed, no process waits for the result.
         set_parent_process_death_signal(Some(Signal::KILL))?;
         match (&self.file, &self.analysis) {

@@ -341,3 +341,17 @@ fn a_policy_decides_which_contents_stay() {
         }
     });
 }
+
+/// A server keeps nothing of a copy that has no room, and says that by a status of its own.
+#[test]
+fn a_worker_ends_with_a_status_of_its_own_when_the_disk_is_full() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../format/tests/data/hprof-32.bin");
+    let full = fs::OpenOptions::new().write(true).open("/dev/full");
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_hprof-rs"))
+        .args(["worker", "--strip", "--rules", "{}"])
+        .stdin(fs::File::open(data).expect("a dump"))
+        .stdout(full.expect("/dev/full"))
+        .output()
+        .expect("the command runs");
+    assert_eq!(output.status.code(), Some(4), "{output:?}");
+}

@@ -140,6 +140,14 @@ pub enum Damage {
 }
 
 impl Damage {
+    /// True if the file ends here, before the end of the record or segment that it began.
+    pub fn is_cut(&self) -> bool {
+        matches!(
+            self,
+            Self::RecordHead { .. } | Self::RecordBody { .. } | Self::SegmentCut { .. }
+        )
+    }
+
     /// Where the damage is.
     pub fn offset(&self) -> u64 {
         match *self {

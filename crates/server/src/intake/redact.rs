@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use hprof_analysis::input::Input;
 use http::StatusCode;
@@ -16,6 +16,7 @@ use super::{Digested, digest, of_disk};
 use crate::problem::Problem;
 use crate::state::AppState;
 use crate::store::PartId;
+use crate::worker_status::DISK_FULL;
 
 /// The longest message of the worker that is shown, in characters.
 const MAX_WORDS: usize = 1000;
@@ -101,7 +102,7 @@ impl AppState {
             .map_err(Problem::internal)?;
         let text = String::from_utf8_lossy(&output.stderr);
         if !output.status.success() {
-            return Err(failure(&text));
+            return Err(failure(output.status, &text));
         }
         let last = text.lines().last().unwrap_or_default();
         serde_json::from_str(last).map_err(Problem::internal)
@@ -125,8 +126,8 @@ fn note(said: &Said) -> String {
     sentences.join(" ")
 }
 
-fn failure(said: &str) -> Problem {
-    if said.contains("No space left on device") {
+fn failure(status: ExitStatus, said: &str) -> Problem {
+    if status.code() == Some(DISK_FULL) {
         return super::full();
     }
     let last = said.lines().last().unwrap_or_default();
@@ -170,6 +171,7 @@ fn has_values(file: &File) -> Result<bool, Problem> {
 #[cfg(test)]
 mod tests {
     use std::io::Write;
+    use std::os::unix::process::ExitStatusExt;
 
     use super::*;
 
@@ -208,12 +210,17 @@ mod tests {
 
     #[test]
     fn a_failure_names_its_reason_and_keeps_nothing() {
-        let problem = failure("hprof-rs: it is text\n");
+        let exit = |code: i32| ExitStatus::from_raw(code << 8);
+        let problem = failure(exit(1), "hprof-rs: it is text\n");
         assert_eq!(problem.detail, "nothing of the file was kept: it is text");
         assert_eq!(
-            failure("x: No space left on device").status,
+            failure(exit(DISK_FULL), "x: No space left on device").status,
             StatusCode::INSUFFICIENT_STORAGE
         );
-        assert!(failure("").detail.contains("killed"));
+        assert!(
+            failure(ExitStatus::from_raw(9), "")
+                .detail
+                .contains("killed")
+        );
     }
 }

@@ -21,15 +21,12 @@ use crate::problem::Problem;
 use crate::state::{AppState, REPORT, UNPACKED};
 use crate::store;
 use crate::views::report::Report;
+use crate::worker_status::{DISK_FULL, NO_MEMORY, PANICKED};
 
 /// The pause before the catalogue is asked again that has failed.
 const PAUSE: Duration = Duration::from_secs(2);
 /// The lines of a worker that are kept for the reason of its failure.
 const MAX_LINES: usize = 12;
-/// The exit status of a command that has no memory left.
-const NO_MEMORY: i32 = 3;
-/// The exit status of a command that has panicked.
-const PANICKED: i32 = 101;
 
 /// How a worker ended.
 enum End {
@@ -367,7 +364,7 @@ fn failure(status: ExitStatus, said: &str) -> Ending {
     Ending::Failed(match status.code() {
         Some(NO_MEMORY) => error("The memory limit was reached", said, true),
         Some(PANICKED) => error("The analyser failed", said, false),
-        _ if said.contains("No space left on device") => error("The disk is full", said, true),
+        Some(DISK_FULL) => error("The disk is full", said, true),
         _ => error("The file could not be analysed", said, false),
     })
 }
@@ -381,7 +378,7 @@ mod tests {
         let exit = |code: i32| ExitStatus::from_raw(code << 8);
         let full = "cannot unpack: No space left on device (os error 28)";
         for (status, said, title, can_retry) in [
-            (exit(1), full, "The disk is full", true),
+            (exit(DISK_FULL), full, "The disk is full", true),
             (
                 exit(1),
                 "x is plain text",
