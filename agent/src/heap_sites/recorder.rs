@@ -151,7 +151,7 @@ impl Recorder for SitesRecorder {
         }
         // There is no program that allocates nothing.
         let why = match cx.run.settings.heap_interval {
-            0 => "the VM has told of none; use heap=dump, which needs no events",
+            0 => "the VM has reported none; use heap=dump, which needs no events",
             _ => "the program allocated too little for heapinterval=, so leave it out",
         };
         Some(Nothing::Because(format!(

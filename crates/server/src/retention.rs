@@ -55,7 +55,7 @@ pub fn sweep(state: &AppState, now: Millis) -> Result<(), Problem> {
             state.catalogue().delete_upload(&upload.id)?;
             tracing::info!(
                 upload = upload.id,
-                "an upload that nobody continued is removed"
+                "an upload that no client continued is removed"
             );
         }
     }

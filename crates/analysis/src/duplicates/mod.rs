@@ -46,7 +46,7 @@ pub struct Duplicates {
     pub arrays: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Live arrays whose elements were blotted out, in a dump from which a tool stripped
+    /// Live arrays whose elements were blanked, in a dump from which a tool stripped
     /// contents; they are not compared, and in no other figure.
     pub blank: u64,
     /// The bytes that could be saved if equal arrays were one.

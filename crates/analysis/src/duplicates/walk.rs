@@ -32,7 +32,7 @@ pub(super) fn keyed_digest() -> impl Digest {
 
 /// The results of the first walk, besides the entries.
 pub(super) struct Seen {
-    /// Arrays whose elements were blotted out.
+    /// Arrays whose elements were blanked.
     pub blank: u64,
     /// The other arrays.
     pub arrays: u64,

@@ -56,7 +56,7 @@ pub struct StringReport {
     pub could_be_latin1: u64,
     /// Strings without characters in the dump, such as ones of a null array.
     pub without_value: u64,
-    /// Strings whose characters were blotted out, in a dump from which a tool stripped contents;
+    /// Strings whose characters were blanked, in a dump from which a tool stripped contents;
     /// they are in no other figure.
     pub blank: u64,
     /// The contents, those of most waste first, then the longest.
@@ -128,7 +128,7 @@ pub(crate) fn is_uniform(element: BasicType, values: &[u8]) -> bool {
     elements.all(|element| Some(element) == first)
 }
 
-/// Tells dumps whose contents were blotted out from others: in these, texts of a single character
+/// Tells dumps whose contents were blanked from others: in these, texts of a single character
 /// repeated are rare; in those, nearly all are such, of zeros, asterisks or question marks.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Uniform {
@@ -152,7 +152,7 @@ impl Uniform {
         self.uniform += other.uniform;
     }
 
-    /// True if contents were blotted out.
+    /// True if contents were blanked.
     pub(crate) fn is_stripped(self) -> bool {
         self.seen >= 8 && self.uniform * 10 >= self.seen * 9
     }

@@ -253,7 +253,7 @@ impl Snapshot {
 
     /// Writes an index to the first place that takes it.
     fn write_index(&self, places: &[Place], key: &index::Key, limit: u64) -> IndexState {
-        let foreign = "a file of that name belongs to somebody else, or others may write to it";
+        let foreign = "a file of that name belongs to another user, or other users may write to it";
         let mut failure = io::Error::other(foreign);
         for place in places {
             let written = match &place.cache {

@@ -6,13 +6,13 @@ use hprof_format::ids::ObjectId;
 use super::Snapshot;
 use crate::heap::{Layout, StringClass, StringSource, Uniform};
 
-/// Strings that are looked at to tell whether contents were blotted out.
+/// Strings that are looked at to tell whether contents were blanked.
 const LOOKED_AT: usize = 500;
 /// The looks at the file after which it is let go of.
 const LOOKS: usize = 16;
 
 impl Snapshot {
-    /// True if a tool blotted the contents of strings and arrays out, so that nothing can be
+    /// True if a tool blanked the contents of strings and arrays, so that nothing can be
     /// said of them.
     pub fn is_stripped(&self) -> bool {
         *self.stripped.get_or_init(|| {

@@ -65,7 +65,7 @@ pub struct Stripped {
     pub bytes: u64,
     /// The bytes that held something and are zero now.
     pub emptied: u64,
-    /// Names and other text outside of the heap that were blotted out.
+    /// Names and other text outside of the heap that were blanked.
     pub texts: u64,
     /// Names of threads and groups that became numbers.
     pub numbered: u64,

@@ -29,7 +29,7 @@ pub(super) enum Fate<'p> {
     Stays,
     /// Another text stands for it.
     Becomes(&'p str),
-    /// It is blotted out.
+    /// It is blanked.
     Goes,
 }
 

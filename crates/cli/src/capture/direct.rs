@@ -280,7 +280,7 @@ impl Upload<'_> {
                     return Ok(etag.to_owned());
                 }
                 Ok(answer) if answer.status == 404 => {
-                    bail!("the storage has dropped the upload: somebody removed it")
+                    bail!("the storage dropped the upload: it was removed there")
                 }
                 // An address may have ended on the way: 403.
                 Ok(answer) if answer.status == 403 || answer.is_passing() => {

@@ -188,7 +188,7 @@ impl Upload<'_> {
                 }
                 // The file was refused, and the answer that said why was lost.
                 Ok(answer) if answer.status == 404 => bail!(
-                    "the server has dropped the upload: it may be no dump, or somebody removed it"
+                    "the server dropped the upload: it may be no dump, or another client removed it"
                 ),
                 Ok(answer) => self.client.pause_after(&answer, patience)?,
                 Err(error) => self.client.pause_without(&error, patience)?,

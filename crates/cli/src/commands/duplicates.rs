@@ -70,7 +70,7 @@ impl DuplicatesCommand {
         }
         if found.blank > 0 {
             text.push_str(&format!(
-                "{} not compared: somebody blotted out what the dump holds\n",
+                "{} not compared: their contents were stripped from this dump\n",
                 plural(found.blank, "blank array was", "blank arrays were")
             ));
         }

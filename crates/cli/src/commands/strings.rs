@@ -146,7 +146,7 @@ fn as_text(report: &StringReport, rest: usize, style: Style) -> String {
     }
     if report.blank > 0 {
         text.push_str(&format!(
-            "\n{} not compared: somebody blotted out what the dump holds",
+            "\n{} not compared: their contents were stripped from this dump",
             plural(report.blank, "blank string was", "blank strings were")
         ));
     }

@@ -132,7 +132,7 @@ fn bind_unix(path: &Path) -> anyhow::Result<Listener> {
     let own = rustix::process::geteuid().as_raw();
     if !found.file_type().is_socket() || found.uid() != own {
         bail!(
-            "{}: somebody else changes the folder at the same time; choose another",
+            "{}: another process changes the folder at the same time; choose another",
             path.display()
         );
     }

@@ -39,7 +39,7 @@ if (report.moved) {
 }
 
 section("locks", "Locks", report.locks.length ? table("lock-table", [{title: "Waiting", number: true}, {title: "Lock"}, {title: "Held by"}, {title: "Where"}, {title: "Who waits"}],
-  report.locks.map(lock => [lock.waiting, lock.class + " " + lock.id, lock.owner ?? "nobody, or not in the dump", lock.owner_frame ?? "", lock.names.join(", ")]), null) : make("p", null, "No thread waits for a lock that another holds."));
+  report.locks.map(lock => [lock.waiting, lock.class + " " + lock.id, lock.owner ?? "no thread, or a thread that is not in the dump", lock.owner_frame ?? "", lock.names.join(", ")]), null) : make("p", null, "No thread waits for a lock that another holds."));
 
 section("pools", "Pools", table("pool-table", [{title: "Threads", number: true}, {title: "Pool"}, {title: "States"}, {title: "CPU", number: true, show: millis}, {title: "Most are in"}],
   report.pools.map(pool => [pool.threads, pool.name, states(pool.states), pool.cpu_ms, pool.frame]), 0));

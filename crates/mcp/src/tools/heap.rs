@@ -51,7 +51,7 @@ impl Question for Suspects {
             false => answer
                 .next("object with the `object` of a suspect: its fields with their values")
                 .next("dominators with node= that object: what it keeps, largest first")
-                .next("references with direction=in: everybody who holds it"),
+                .next("references with direction=in: all objects that refer to it"),
         })
     }
 }

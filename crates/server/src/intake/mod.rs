@@ -256,7 +256,7 @@ fn full() -> Problem {
         StatusCode::INSUFFICIENT_STORAGE,
         "disk-full",
         "The disk is full",
-        "delete dumps that nobody needs, or start the server with another --folder",
+        "delete dumps that are not needed any more, or start the server with another --folder",
     )
 }
 

@@ -57,7 +57,7 @@ pub async fn receive(
     });
     let read = tokio::select! {
         read = feed(body, &send) => read,
-        () = end.notified() => Err(Problem::conflict("somebody has given the upload up")),
+        () = end.notified() => Err(Problem::conflict("another request has cancelled the upload")),
     };
     drop(send);
     let (incoming, written) = writer.await.map_err(Problem::internal)??;

@@ -59,11 +59,11 @@ impl fmt::Display for End {
             }
             Self::Unviewed(minutes, Afterwards::Detached) => write!(
                 f,
-                "nobody has looked for {minutes} minutes, so the agent was detached"
+                "no page has asked for {minutes} minutes, so the agent was detached"
             ),
             Self::Unviewed(minutes, Afterwards::Sends) => write!(
                 f,
-                "nobody has looked for {minutes} minutes, so the recording has ended; the agent's stream \
+                "no page has asked for {minutes} minutes, so the recording has ended; the agent's stream \
                  continues"
             ),
             Self::Gone => f.write_str("the program or its agent has ended"),

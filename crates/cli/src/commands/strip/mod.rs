@@ -298,7 +298,7 @@ fn say(name: &str, output: &Path, stripped: &Stripped) {
         false => output.display().to_string(),
     };
     tell!(
-        "{output}: {}, of which {} were emptied; {} outside of the heap blotted out",
+        "{output}: {}, of which {} were emptied; {} outside of the heap blanked",
         bytes(stripped.bytes),
         bytes(stripped.emptied),
         plural(stripped.texts, "text", "texts"),
