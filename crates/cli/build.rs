@@ -47,6 +47,11 @@ fn build() -> Result<(), String> {
         .ok_or("the command is built from the workspace, which is two folders up")?;
     let out = PathBuf::from(variable("OUT_DIR")?);
     println!("cargo::rerun-if-changed=build.rs");
+    // A quarter of a release's file would be names of functions. Cargo forgets a profile's `strip` for a package whose
+    // level of optimization is set.
+    if variable("PROFILE")? == "release" && variable("DEBUG")? == "false" {
+        println!("cargo::rustc-link-arg-bins=-Wl,--strip-all");
+    }
     println!("cargo::rerun-if-changed=agent_inputs.rs");
     println!("cargo::rerun-if-env-changed={GIVEN}");
     write_policy(&out, "report", &["report/page.css"], &["report/page.js"])?;
