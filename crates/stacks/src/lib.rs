@@ -11,6 +11,7 @@ mod call_tree;
 mod depth;
 mod family;
 mod methods;
+mod own;
 pub mod pictures;
 mod table;
 mod tables;
@@ -20,6 +21,7 @@ pub use call_tree::{CallTree, Node};
 pub use depth::Depth;
 pub use family::family;
 pub use methods::{MethodCost, by_method, by_thread};
+pub use own::{Own, OwnCost, by_own, headline};
 pub use table::{Frame, FrameIndex, Stacks, Trace};
 pub use tables::{
     CpuRow, CpuTable, MonitorRow, MonitorTable, OldCpuRow, SiteRow, SiteTable, Tables,

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -11,7 +12,7 @@ use super::convert;
 use crate::render::foreign;
 use crate::render::out::tell;
 use crate::render::screen::{print, print_json};
-use crate::report::{Report, html, markdown};
+use crate::report::{Phase, Phases, Report, html, markdown};
 use crate::snapshot::{self, HeapArguments};
 use crate::written;
 
@@ -38,6 +39,10 @@ pub struct ReportCommand {
     /// Print Markdown instead.
     #[arg(long, conflicts_with = "json")]
     md: bool,
+
+    /// Print on standard error when each part of the work began and how long it took.
+    #[arg(long)]
+    timings: bool,
 
     /// A rule for the dump, such as `suspects=0`; may be repeated. Status 1 if one is broken.
     /// `hprof-rs help capture` lists the rules.
@@ -73,11 +78,31 @@ impl Form {
     }
 }
 
+/// Prints the times of a report's parts; some run side by side.
+fn say_timings(opened: Duration, phases: &[Phase]) {
+    let line = |name: &str, began: Duration, took: Duration| {
+        let (began, took) = (began.as_millis(), took.as_millis());
+        tell!("hprof-rs: {name}: {took} ms, from {began} ms on");
+    };
+    line("opening and dominators", Duration::ZERO, opened);
+    for phase in phases {
+        line(phase.name, opened + phase.began, phase.took);
+    }
+}
+
 impl ReportCommand {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let form = self.form()?;
+        let began = Instant::now();
         let snapshot = snapshot::open(&self.heap.file, &self.heap.look)?;
-        let report = Report::new(&snapshot)?;
+        let opened = began.elapsed();
+        let phases = Phases::begin();
+        let report = Report::new(&snapshot, &phases);
+        let phases = phases.end();
+        if self.timings {
+            say_timings(opened, &phases);
+        }
+        let report = report?;
         let status = self.judge(&report)?;
         let is_printed = match &self.output {
             None => form != Form::Html,

@@ -1,16 +1,22 @@
 //! `hprof-rs samples`: where time, memory or waiting goes.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use hprof_analysis::contents::Contents;
-use hprof_analysis::stacks::{CallTree, Measure, Node, Weights, by_method, by_thread};
+use hprof_analysis::stacks::{
+    CallTree, Measure, MethodCost, Node, Own, OwnCost, Weights, by_method, by_own, by_thread,
+    headline,
+};
 use serde_json::{Value, json};
 
 use super::cutoff;
 use crate::export::{old_callees, readable};
 use crate::open::{self, FileArgument, Opened};
+use crate::render::out::tell;
 use crate::render::screen::{
     Align, Style, columns, count, percent, plural, print, print_json, printable, whole_columns,
 };
@@ -40,6 +46,11 @@ pub struct Samples {
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
 
+    /// A package or class of the program, such as `com.acme` or `com.acme.*Dao`; may be repeated. Costs are charged to the innermost
+    /// method of the program on each stack [default: all but the JDK, runtimes of languages and known libraries].
+    #[arg(long, value_name = "PATTERN")]
+    own: Vec<String>,
+
     /// In trees, hide branches below this share of the total, in percent.
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
     min: f64,
@@ -64,6 +75,7 @@ Examples:
   hprof-rs samples java.hprof.txt
   hprof-rs samples --by tree --min 5 java.hprof.txt
   hprof-rs samples --by trace --top 3 java.hprof.txt
+  hprof-rs samples --own com.acme --own org.acme java.hprof.txt
   hprof-rs samples --measure live-bytes java.hprof";
 
 /// The unit by which costs are summed.
@@ -123,12 +135,26 @@ impl Samples {
             return self.old(&opened, style);
         }
         let weights = self.measure.weights(&opened)?;
+        let own = match self.own.is_empty() {
+            true => Own::infer(&contents.stacks, &weights),
+            false => Own::Given(self.own.clone()),
+        };
+        let costs = by_own(&contents.stacks, &weights, &own);
+        if costs.is_empty() && !self.own.is_empty() {
+            tell!(
+                "hprof-rs: no stack has a method of {}; `samples --by method` lists those that there are",
+                self.own.join(", ")
+            );
+        }
         if self.json {
             return print_json(&json!({
                 "file": opened.name,
                 "measure": weights.measure,
                 "unit": weights.measure.unit(),
                 "total": weights.total,
+                "own": own,
+                "headline": headline(&costs, &weights),
+                "own_methods": costs.iter().take(self.limit()).collect::<Vec<_>>(),
                 "notes": contents.notes,
                 "rows": self.json_rows(contents, &weights),
             }));
@@ -139,8 +165,11 @@ impl Samples {
             count(weights.total),
             weights.measure.unit()
         );
+        if let Some(sentence) = headline(&costs, &weights) {
+            text.push_str(&format!("{}\n", printable(&sentence)));
+        }
         text.push_str(&match self.by {
-            By::Method => self.methods(contents, &weights, style),
+            By::Method => self.methods(contents, &weights, &costs, style),
             By::Trace => self.traces(contents, &weights, style),
             By::Thread => self.threads(contents, &weights, style),
             By::Tree => self.tree(contents, &weights, style),
@@ -261,15 +290,26 @@ impl Samples {
         }
     }
 
-    fn methods(&self, contents: &Contents, weights: &Weights, style: Style) -> String {
+    /// Methods by what they cost with the libraries that they call, if they are the program's, or by themselves.
+    fn methods(
+        &self,
+        contents: &Contents,
+        weights: &Weights,
+        own: &[OwnCost],
+        style: Style,
+    ) -> String {
+        let own: HashMap<&str, u64> = own.iter().map(|row| (&*row.name, row.cost)).collect();
+        let charged = |cost: &MethodCost| own.get(&*cost.name).copied();
         let mut costs = by_method(&contents.stacks, weights);
         costs.retain(|cost| self.matches(&cost.name));
+        costs.sort_by_key(|cost| Reverse(charged(cost).unwrap_or(0).max(cost.own)));
         let all = costs.len();
-        let rows: Vec<[String; 5]> = costs
+        let rows: Vec<[String; 6]> = costs
             .into_iter()
             .take(self.limit())
             .map(|cost| {
                 [
+                    charged(&cost).map_or_else(String::new, |own| percent(own, weights.total)),
                     percent(cost.own, weights.total),
                     count(cost.own),
                     percent(cost.total, weights.total),
@@ -279,6 +319,7 @@ impl Samples {
             })
             .collect();
         let head = [
+            ("own", Align::Right),
             ("self", Align::Right),
             (weights.measure.unit(), Align::Right),
             ("with calls", Align::Right),

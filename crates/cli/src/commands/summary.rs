@@ -9,7 +9,7 @@ use hprof_analysis::contents::{Contents, Dump, Format, TextDump};
 use hprof_analysis::heap::{Group, Histogram, LayoutSource, histogram, text_histogram};
 use hprof_analysis::input::Compression;
 use hprof_analysis::snapshot::{OpenOptions, Snapshot};
-use hprof_analysis::stacks::{Measure, Weights, by_method};
+use hprof_analysis::stacks::{Measure, Own, Weights, by_method, by_own, headline};
 use hprof_foreign::Others;
 use hprof_format::reader::Version;
 use serde_json::{Value, json};
@@ -356,6 +356,11 @@ fn profile_text(contents: &Contents, weights: &Weights, rows: usize, style: Styl
     // The methods of one measure stand for all of a table.
     if weights.total == 0 || before.iter().any(|&total| total > 0) {
         return text;
+    }
+    let own = Own::infer(&contents.stacks, weights);
+    let own = by_own(&contents.stacks, weights, &own);
+    if let Some(sentence) = headline(&own, weights) {
+        text.push_str(&format!("{}\n", printable(&sentence)));
     }
     let costs = by_method(&contents.stacks, weights);
     let rows: Vec<[String; 3]> = costs

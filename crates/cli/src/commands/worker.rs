@@ -15,7 +15,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use hprof_analysis::input::Input;
 use hprof_analysis::snapshot::IndexState;
-use hprof_analysis::stacks::{Measure, Weights, by_method};
+use hprof_analysis::stacks::{Measure, Own, Weights, by_method, by_own, headline as headline_of};
 use hprof_server::store::{FILE_TIME, set_time};
 use hprof_server::worker_status::DISK_FULL;
 use hprof_thread_dumps::Report as ThreadReport;
@@ -30,7 +30,7 @@ use crate::render::foreign;
 use crate::render::out::tell;
 use crate::render::screen::{bytes, percent};
 use crate::render::steps::Step;
-use crate::report::{Report, html};
+use crate::report::{Phases, Report, html};
 use crate::serve::FleetArguments;
 use crate::sheet::{self, Sheet};
 use crate::snapshot::{self, OpenArguments};
@@ -216,8 +216,8 @@ impl Analyser<'_> {
             IndexState::Failed(error) => bail!("cannot write the index: {error}"),
             IndexState::None | IndexState::Nameless => bail!("no index was written"),
         }
-        let _step = Step::begin("report", 0);
-        let mut report = Report::new(&snapshot)?;
+        let phases = Phases::begin();
+        let mut report = Report::new(&snapshot, &phases)?;
         self.name.clone_into(&mut report.file);
         if let Some(damage) = damage {
             report
@@ -366,6 +366,11 @@ fn profile_headline(opened: &Opened) -> Option<String> {
     let weights = Measure::ALL
         .into_iter()
         .find_map(|measure| Weights::of(contents, measure))?;
+    let own = Own::infer(&contents.stacks, &weights);
+    let costs = by_own(&contents.stacks, &weights, &own);
+    if let Some(sentence) = headline_of(&costs, &weights) {
+        return Some(format!("{}: {sentence}.", weights.measure.title()));
+    }
     let most = by_method(&contents.stacks, &weights).into_iter().next()?;
     Some(format!(
         "{}: {} in {}.",

@@ -13,6 +13,7 @@ use hprof_analysis::snapshot::Snapshot;
 use serde::Serialize;
 
 use super::details::{Detail, Details};
+use super::phases::{Phases, both};
 use crate::observations::{Said, said};
 use crate::render::screen::plural;
 use crate::snapshot;
@@ -127,25 +128,39 @@ pub struct ThreadRow {
 }
 
 impl Report {
-    /// Looks at all of a snapshot.
+    /// Looks at all of a snapshot, in two threads: what follows dominators and paths, and the sums over contents.
     ///
     /// # Errors
     /// If there is no room for the paths.
-    pub fn new(snapshot: &Snapshot) -> anyhow::Result<Self> {
-        // One after another: each takes memory of its own, and most of them all cores.
-        let dead_objects = match snapshot.graph().is_android() {
-            true => traces(snapshot)?,
-            false => Vec::new(),
+    pub fn new(snapshot: &Snapshot, phases: &Phases) -> anyhow::Result<Self> {
+        let by_paths = || -> anyhow::Result<_> {
+            let dead_objects = match snapshot.graph().is_android() {
+                true => phases.run("objects of Android that are dead", || traces(snapshot))?,
+                false => Vec::new(),
+            };
+            let leaks = phases.run("suspects", || leaks(snapshot, LeakOptions::default()))?;
+            let by = [RetainedBy::Class, RetainedBy::Package, RetainedBy::Loader];
+            let tables = phases.run("retained sizes", || retained_by_several(snapshot, &by))?;
+            Ok((dead_objects, leaks, tables))
         };
-        let leaks = leaks(snapshot, LeakOptions::default())?;
-        let least = (snapshot.dominators().live_bytes() / 300).max(1);
-        let tree = tree(snapshot, None, least, 6);
-        let objects = largest_in(snapshot, None, OBJECTS, |_| true);
-        let threads = threads(snapshot);
-        let duplicates = duplicates(snapshot, OBJECTS)?;
-        let by = [RetainedBy::Class, RetainedBy::Package, RetainedBy::Loader];
-        let tables = retained_by_several(snapshot, &by);
-        let mut tables = tables?.into_iter();
+        let sums = || -> anyhow::Result<_> {
+            let duplicates = phases.run("duplicates", || duplicates(snapshot, OBJECTS))?;
+            let direct = phases.run("direct memory", || direct_memory(snapshot));
+            let observations = phases.run("observations", || {
+                observations_with(snapshot, direct.clone())
+            });
+            Ok((duplicates, direct, observations))
+        };
+        let (by_paths, sums) = both(by_paths, sums);
+        let (dead_objects, leaks, tables) = by_paths?;
+        let (duplicates, direct, observations) = sums?;
+        let (tree, objects) = phases.run("largest objects", || {
+            let least = (snapshot.dominators().live_bytes() / 300).max(1);
+            let objects = largest_in(snapshot, None, OBJECTS, |_| true);
+            (tree(snapshot, None, least, 6), objects)
+        });
+        let threads = phases.run("threads", || threads(snapshot));
+        let mut tables = tables.into_iter();
         let [classes_by, packages, loaders_by] =
             std::array::from_fn(|_| tables.next().unwrap_or_default());
         let mut notes = snapshot::notes(snapshot);
@@ -158,7 +173,6 @@ impl Report {
         {
             notes.push(LOWER_BOUNDS.to_owned());
         }
-        let direct = direct_memory(snapshot);
         let direct_buffers = direct.as_ref().map(|direct| direct.buffers);
         let graph = snapshot.graph();
         let dominators = snapshot.dominators();
@@ -173,7 +187,9 @@ impl Report {
             .iter()
             .filter(|class| class.is_described);
         let loaders: std::collections::HashSet<u64> = classes.clone().map(|c| c.loader).collect();
-        let details = Details::of(snapshot, &leaks, &dead_objects, &tree, &objects, &threads);
+        let details = phases.run("details of objects", || {
+            Details::of(snapshot, &leaks, &dead_objects, &tree, &objects, &threads)
+        });
         Ok(Self {
             schema: SCHEMA,
             file: snapshot.name.clone(),
@@ -194,7 +210,7 @@ impl Report {
             },
             android: graph.is_android().then(|| android_facts(snapshot)),
             dead_objects,
-            observations: said(observations_with(snapshot, direct)),
+            observations: said(observations),
             leaks: Explained::new(leaks),
             tree,
             classes: cut(classes_by),

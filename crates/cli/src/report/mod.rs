@@ -4,7 +4,9 @@ mod data;
 mod details;
 mod html;
 mod markdown;
+mod phases;
 
 pub use data::Report;
 pub use html::html;
 pub use markdown::markdown;
+pub use phases::{Phase, Phases};

@@ -11,6 +11,7 @@ mod colours;
 #[cfg(feature = "svg")]
 pub mod flame_graph;
 mod kinds;
+pub(crate) use kinds::{Kind, kind_of};
 pub mod numbers;
 pub mod page;
 pub mod pprof;
