@@ -30,6 +30,7 @@ use std::os::raw::c_char;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use hprof_native_headers as raw;
+use hprof_walker::Machine;
 use jni_sys::JNIEnv;
 
 use find::Found;
@@ -42,6 +43,7 @@ use crate::hash::mix;
 
 /// Makes keys of stacks.
 pub struct StackKeys {
+    machine: Machine,
     threads: JavaThreads,
     blobs: CodeBlobs,
     /// Tells the frames of a place, where it knows this VM.
@@ -121,13 +123,12 @@ impl StackKeys {
     /// Learns the layout of this VM, which runs. `None` when it does not tell, or on processors whose frames
     /// are not known here.
     pub fn learn(jvmti: &Jvmti, jni: &Jni) -> Option<Self> {
-        if !cfg!(target_arch = "x86_64") {
-            return None;
-        }
+        let machine = Machine::HERE?;
         let release = Release::of(jvmti);
         let structs = VmStructs::of(VmLibrary::of(jvmti)?)?;
         let call_wrapper = structs.int_constant(Constant::EntryFrameCallWrapper)?;
         Some(Self {
+            machine,
             threads: JavaThreads::learn(structs, jvmti, jni)?,
             blobs: CodeBlobs::learn(structs)?,
             walker: StackWalker::learn(structs, release),
@@ -192,7 +193,7 @@ impl StackKeys {
             end,
         };
         if frame.pc == 0 {
-            frame.pc = stack.read(frame.sp, -1)?;
+            frame.pc = self.machine.code_address(stack.read(frame.sp, -1)?);
         }
         // A stack that is shorter than both of two numbers of frames must not have one key for both: it
         // may have more frames when those that are inlined count.
@@ -208,10 +209,13 @@ impl StackKeys {
                     &mut hash,
                 )?;
                 seen += 1;
+                let pc = self.machine.code_address(word(interpreted::CALLER_PC)?);
+                let saved_sp = word(interpreted::CALLER_SP)?;
+                let is_interpreter = self.interpreter.contains(&pc);
                 Frame {
-                    sp: word(interpreted::CALLER_SP)?,
+                    sp: self.machine.caller_sp(frame.fp, saved_sp, is_interpreter),
                     fp: word(interpreted::CALLER_FP)?,
-                    pc: word(interpreted::CALLER_PC)?,
+                    pc,
                 }
             } else if frame.pc == self.call_stub_return {
                 let wrapper = stack.read(frame.fp, self.call_wrapper)?;
@@ -243,7 +247,7 @@ impl StackKeys {
                 Frame {
                     sp,
                     fp: stack.read(sp, -2)?,
-                    pc: stack.read(sp, -1)?,
+                    pc: self.machine.code_address(stack.read(sp, -1)?),
                 }
             };
             // Frames only ever lie further up.
@@ -298,7 +302,7 @@ impl StackKeys {
         Some(match (frame.sp, frame.pc) {
             (0, _) => None,
             (sp, 0) => Some(Frame {
-                pc: stack.read(sp, -1)?,
+                pc: self.machine.code_address(stack.read(sp, -1)?),
                 ..frame
             }),
             _ => Some(frame),

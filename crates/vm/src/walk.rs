@@ -18,7 +18,9 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hprof_walker::callers::CodeMap;
-use hprof_walker::{End, Failure, Frame, Heaps, Memory, Registers, Thread, Walker, native_frames};
+use hprof_walker::{
+    End, Failure, Frame, Heaps, Machine, Memory, Registers, Thread, Walker, native_frames,
+};
 
 use super::code_blobs::Heap;
 use super::guarded::{self, MIN_PAGE};
@@ -155,11 +157,14 @@ pub unsafe fn walk_native(
     is_java: impl Fn(usize) -> bool,
     receive: impl FnMut(usize) -> bool,
 ) {
+    let Some(machine) = Machine::HERE else {
+        return;
+    };
     let is_on_stack =
         (thread.stack_start..thread.stack_end).contains(&registers.sp) && thread.stack_start != 0;
     if !is_on_stack {
         // On a stack of the program's own, whose end is not known, there is one frame.
-        native_frames(&NoMemory, 0..0, registers, None, is_java, receive);
+        native_frames(machine, &NoMemory, 0..0, registers, None, is_java, receive);
         return;
     }
     let stack = registers.sp..thread.stack_end;
@@ -169,7 +174,7 @@ pub unsafe fn walk_native(
         heaps: &Heaps::default(),
         pages: &[const { AtomicUsize::new(0) }; PAGES],
     };
-    native_frames(&memory, stack, registers, code, is_java, receive);
+    native_frames(machine, &memory, stack, registers, code, is_java, receive);
 }
 
 /// Memory of which nothing can be read.
@@ -279,9 +284,25 @@ pub unsafe fn interrupted_registers(context: *mut c_void) -> Option<Registers> {
             bytecode: register(libc::REG_R13)?,
             method: register(libc::REG_RBX)?,
             result: register(libc::REG_RAX)?,
+            caller_sp: [register(libc::REG_R13)?; 2],
         })
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    {
+        // SAFETY: by the caller's promise.
+        let machine = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext };
+        let register = |number: usize| machine.regs.get(number).map(|value| *value as usize);
+        Some(Registers {
+            pc: machine.pc as usize,
+            sp: machine.sp as usize,
+            fp: register(29)?,
+            bytecode: register(22)?,
+            method: register(12)?,
+            result: register(30)?,
+            caller_sp: [register(19)?, register(13)?],
+        })
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     {
         let _ = context;
         None

@@ -1,5 +1,6 @@
 //! The layout that the stack walker wants, as this VM has it.
 
+use hprof_walker::Machine;
 use hprof_walker::layout::{
     AnchorLayout, BlobLayout, EntryLayout, Integer, InterpretedLayout, Layout, Metadata,
     MethodLayout, NmethodLayout, PcDescLayout, Start, UpcallLayout,
@@ -14,10 +15,8 @@ use super::{Release, VmStructs};
 
 /// Learns the layout. `None` when this VM does not tell all of it.
 pub(super) fn learn(structs: VmStructs, release: Release) -> Option<Layout> {
-    if !cfg!(target_arch = "x86_64") {
-        return None;
-    }
     Some(Layout {
+        machine: Machine::HERE?,
         blob: blob(structs)?,
         nmethod: nmethod(structs, release)?,
         method: method(structs)?,

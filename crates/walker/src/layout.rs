@@ -2,9 +2,13 @@
 
 use std::ops::Range;
 
+use crate::Machine;
+
 /// Offsets in bytes from the start of the named type, unless a field's own words differ.
 #[derive(Clone, Debug)]
 pub struct Layout {
+    /// The processor, which decides how code makes frames.
+    pub machine: Machine,
     /// Code blobs.
     pub blob: BlobLayout,
     /// Compiled methods.

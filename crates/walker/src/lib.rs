@@ -3,7 +3,8 @@
 //!
 //! The crate knows how frames are linked; its caller passes where the VM keeps things ([`Layout`]). It reads through
 //! [`Memory`] and has no unsafe code. It allocates nothing, takes no lock, and cannot panic by construction: all
-//! arithmetic is checked, nothing is indexed. On x86-64 only: the frames are that processor's.
+//! arithmetic is checked, nothing is indexed. The frames are those of x86-64 or of AArch64, as the layout says
+//! ([`Machine`]), whatever processor the walk itself runs on.
 //!
 //! # The start
 //!
@@ -49,6 +50,20 @@
 //! sp ──────► │ ...            │
 //! ```
 //!
+//! On AArch64 `x29` takes the place of `rbp`, and calls put the return address into `x30`: a method stores both as it makes its
+//! frame. An address on the stack may be signed. Frames of the interpreter have these words:
+//!
+//! ```text
+//!            │ return address │
+//! fp ──────► │ caller's x29   │
+//!            │ caller's sp    │    below the room for its operands, so possibly inside of the frame that it has called
+//!            │ last sp        │
+//!            │ Method*        │
+//!            │ ... 5 words    │
+//!            │ bytecode       │    an address in the ConstMethod; in x22 while the method runs
+//! sp ──────► │ operands       │
+//! ```
+//!
 //! A native method: a compiled wrapper, found by the anchor. A stub without a frame size (array copies, `Math`):
 //!
 //! ```text
@@ -75,6 +90,7 @@ mod code;
 mod compressed;
 mod instructions;
 pub mod layout;
+mod machine;
 mod memory;
 mod method;
 mod native;
@@ -85,6 +101,7 @@ mod walk;
 
 pub use code::{Heap, Heaps, MAX_HEAPS};
 pub use layout::Layout;
+pub use machine::Machine;
 pub use memory::Memory;
 pub use method::NATIVE;
 pub use native::native_frames;

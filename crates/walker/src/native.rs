@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!            │ return address │ ◄─ the caller, right after a call instruction
-//! fp ──────► │ caller's rbp   ├──► further up
+//! fp ──────► │ caller's rbp   ├──► further up (x29 on AArch64)
 //! sp ──────► │ ...            │
 //! ```
 //!
@@ -15,7 +15,7 @@
 use std::ops::Range;
 
 use crate::callers::{CodeMap, FrameAddress, Rule, SavedFp};
-use crate::instructions::is_after_call;
+use crate::machine::Machine;
 use crate::memory::{Memory, WORD};
 use crate::walk::Registers;
 
@@ -25,6 +25,7 @@ use crate::walk::Registers;
 ///
 /// `stack` begins at the stack pointer; `code` has the rules that are known; `is_java` says where the VM's generated code lies.
 pub fn native_frames<M: Memory>(
+    machine: Machine,
     memory: &M,
     stack: Range<usize>,
     registers: Registers,
@@ -37,6 +38,7 @@ pub fn native_frames<M: Memory>(
         return;
     }
     let walk = Walk {
+        machine,
         memory,
         stack,
         code,
@@ -70,6 +72,7 @@ struct Frame {
 }
 
 struct Walk<'a, M> {
+    machine: Machine,
     memory: &'a M,
     stack: Range<usize>,
     code: Option<&'a CodeMap>,
@@ -95,6 +98,7 @@ impl<M: Memory> Walk<'_, M> {
         // The return address is in the frame.
         let return_at = sp.checked_sub(WORD)?;
         let return_pc = (return_at >= frame.sp).then(|| self.word(return_at))??;
+        let return_pc = self.machine.code_address(return_pc);
         let caller = Frame {
             pc: return_pc.checked_sub(1)?,
             sp,
@@ -131,7 +135,7 @@ impl<M: Memory> Walk<'_, M> {
     /// Returns whether a caller can be one. A rule says where the return address is, a frame pointer may be anything.
     fn is_call(&self, return_pc: usize, caller: Frame) -> bool {
         let is_code = |code: &CodeMap| caller.is_certain && code.has(caller.pc);
-        self.code.is_some_and(is_code) || is_after_call(self.memory, return_pc)
+        self.code.is_some_and(is_code) || self.machine.is_after_call(self.memory, return_pc)
     }
 
     /// A word of the stack.

@@ -6,7 +6,7 @@ use crate::layout::{
     UpcallLayout,
 };
 use crate::memory::WORD;
-use crate::{Heap, Heaps, Layout, Memory};
+use crate::{Heap, Heaps, Layout, Machine, Memory};
 
 /// Pieces of memory at chosen addresses.
 #[derive(Clone, Debug, Default)]
@@ -98,6 +98,7 @@ pub(crate) const NATIVE_METHOD: usize = 7;
 /// The layout of the VM that tests make.
 pub(crate) fn layout(excluded_byte: u8) -> Layout {
     Layout {
+        machine: Machine::X86_64,
         blob: BlobLayout {
             block_header: 16,
             block_used: 8,
@@ -166,6 +167,16 @@ pub(crate) fn layout(excluded_byte: u8) -> Layout {
             fp: 16,
         },
     }
+}
+
+/// The layout of such a VM on AArch64.
+pub(crate) fn aarch64_layout() -> Layout {
+    let mut layout = layout(0);
+    layout.machine = Machine::Aarch64;
+    layout.interpreted.bytecode = -9;
+    layout.interpreted.locals = -8;
+    layout.entry.call_wrapper = -8;
+    layout
 }
 
 /// The way to frames in the heap: `ANCHOR` is in a thread whose virtual thread the word at `ANCHOR + 56` tells.
@@ -252,6 +263,9 @@ pub(crate) fn vm() -> FakeMemory {
     memory
 }
 
+/// Five bytes: a call of x86-64, whose last four are a call of AArch64.
+const CALL: [u8; 5] = [0xe8, 0, 0, 0, 0x94];
+
 /// Code of a method or stub.
 pub(crate) struct Code<'a> {
     /// The first segment.
@@ -271,7 +285,7 @@ impl Code<'_> {
         HEAP + self.segment * SEGMENT + 16 + 0x100 + offset
     }
 
-    /// Puts the code into the heap. Instructions are calls of five bytes that end at the records.
+    /// Puts the code into the heap. Instructions before the records are calls, of x86-64 and of AArch64 at once.
     pub(crate) fn put(&self, memory: &mut FakeMemory, excluded: u8) {
         let block = HEAP + self.segment * SEGMENT;
         let blob = block + 16;
@@ -289,7 +303,7 @@ impl Code<'_> {
         memory.set_word(blob + 24, self.at(0));
         if !self.name.contains("nmethod") {
             for (offset, _) in self.records {
-                memory.write(self.at(*offset) - 5, &[0xe8]);
+                memory.write(self.at(*offset) - 5, &CALL);
             }
             return;
         }
@@ -308,7 +322,7 @@ impl Code<'_> {
         memory.write(blob + records, &(-1i32).to_ne_bytes());
         let mut scope = 1;
         for (index, (offset, frames)) in self.records.iter().enumerate() {
-            memory.write(self.at(*offset) - 5, &[0xe8]);
+            memory.write(self.at(*offset) - 5, &CALL);
             let mut sender = 0;
             for (number, bytecode) in frames.iter().rev() {
                 let numbers = [sender, number + 1, bytecode + 1];

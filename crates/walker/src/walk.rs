@@ -1,5 +1,6 @@
 //! The walk from frame to frame.
 
+mod by_link;
 mod frozen;
 mod innermost;
 mod places;
@@ -21,14 +22,16 @@ pub struct Registers {
     pub pc: usize,
     /// The stack pointer.
     pub sp: usize,
-    /// The frame pointer, `rbp`.
+    /// The frame pointer, `rbp` or `x29`.
     pub fp: usize,
-    /// Where the interpreter keeps the address of the bytecode, `r13`.
+    /// Where the interpreter keeps the address of the bytecode, `r13` or `x22`.
     pub bytecode: usize,
-    /// Where callers leave the method that they enter, `rbx`.
+    /// Where callers leave the method that they enter, `rbx` or `x12`.
     pub method: usize,
-    /// Where the interpreter keeps the return address while it makes a frame, `rax`.
+    /// Where the return address is before it is in the frame: `rax`, while the interpreter makes one, or `x30`.
     pub result: usize,
+    /// Where callers leave their stack pointer when they enter the interpreter: `r13`, twice, or `x19` and, before JDK 20, `x13`.
+    pub caller_sp: [usize; 2],
 }
 
 /// A thread whose stack is walked.
@@ -203,6 +206,13 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
         Ok(End::Unknown)
     }
 
+    /// A word of the stack that has the address of code.
+    fn stack_code(&self, base: usize, index: isize) -> Option<usize> {
+        let machine = self.walker.layout.machine;
+        self.stack_word(base, index)
+            .map(|word| machine.code_address(word))
+    }
+
     /// A word of the stack.
     fn stack_word(&self, base: usize, index: isize) -> Option<usize> {
         let address = base.checked_add_signed(index.checked_mul(WORD as isize)?)?;
@@ -247,8 +257,8 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
             return None;
         }
         let pc = match frame.pc {
-            0 => self.stack_word(frame.sp, -1)?,
-            pc => pc,
+            0 => self.stack_code(frame.sp, -1)?,
+            pc => self.walker.layout.machine.code_address(pc),
         };
         let is_inside = self.stack.contains(&frame.sp) && frame.sp.is_multiple_of(WORD);
         (is_inside && self.is_code(pc)).then_some(Waiting { pc, ..frame })
@@ -259,7 +269,7 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
         Some(Waiting {
             sp,
             fp: self.stack_word(sp, -2)?,
-            pc: self.stack_word(sp, -1)?,
+            pc: self.stack_code(sp, -1)?,
         })
     }
 
@@ -286,10 +296,13 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
     fn interpreted(&mut self, frame: Waiting, live: Option<usize>) -> Option<Waiting> {
         let at = &self.walker.layout.interpreted;
         let method = self.interpreted_method(frame)?;
+        let pc = self.stack_code(frame.fp, at.caller_pc)?;
+        let saved = self.stack_word(frame.fp, at.caller_sp)?;
+        let machine = self.walker.layout.machine;
         let caller = Waiting {
-            pc: self.stack_word(frame.fp, at.caller_pc)?,
+            pc,
             fp: self.stack_word(frame.fp, at.caller_fp)?,
-            sp: self.stack_word(frame.fp, at.caller_sp)?,
+            sp: machine.caller_sp(frame.fp, saved, self.is_interpreter(pc)),
         };
         self.emit_interpreted(method, frame.fp, live)?;
         Some(caller)

@@ -296,16 +296,20 @@ pub(crate) const FLAG_ORIGIN: i32 = 0xf;
 /// references.
 pub(crate) const HANDLE_KIND: usize = 3;
 
-/// Words from the frame pointer of an interpreted frame on x86-64 (`frame_x86.hpp`).
+/// Words from the frame pointer of an interpreted frame (`frame_x86.hpp`, `frame_aarch64.hpp`).
 pub(crate) mod interpreted {
+    /// Whether the frames are those of AArch64.
+    const IS_AARCH64: bool = cfg!(target_arch = "aarch64");
+
     pub(crate) const CALLER_PC: isize = 1;
     pub(crate) const CALLER_FP: isize = 0;
     pub(crate) const CALLER_SP: isize = -1;
     pub(crate) const METHOD: isize = -3;
-    pub(crate) const LOCALS: isize = -7;
-    pub(crate) const BYTECODE: isize = -8;
-    /// In JDK 8 the frame has no word for the class's mirror, so locals and bytecode are that much nearer.
-    pub(crate) const MIRROR_WORDS: isize = 1;
+    pub(crate) const LOCALS: isize = if IS_AARCH64 { -8 } else { -7 };
+    pub(crate) const BYTECODE: isize = if IS_AARCH64 { -9 } else { -8 };
+    /// In JDK 8 the frame has no word for the class's mirror, and on AArch64 none for the stack pointer, so locals and bytecode
+    /// are that much nearer.
+    pub(crate) const MIRROR_WORDS: isize = if IS_AARCH64 { 2 } else { 1 };
 }
 
 /// The lowest bits of a field id of an instance; the others are the offset (`jfieldIDWorkaround.hpp`).

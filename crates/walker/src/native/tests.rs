@@ -61,6 +61,7 @@ fn walk_from(memory: &FakeMemory, code: &CodeMap, sp: usize, fp: usize, most: us
     let mut found = Vec::new();
     let is_java = |pc| (JAVA..JAVA + 0x100).contains(&pc);
     native_frames(
+        Machine::X86_64,
         memory,
         sp..STACK_END,
         registers,
@@ -116,6 +117,7 @@ fn java_code_has_no_native_frames() {
     };
     let is_java = |pc| pc >= JAVA;
     native_frames(
+        Machine::X86_64,
         &memory(),
         STACK..STACK_END,
         registers,
@@ -202,6 +204,7 @@ fn an_entry_of_the_linkage_table_has_pushed_one_word_at_its_end() {
         let mut found = 0;
         let stack = registers.sp..STACK_END;
         native_frames(
+            Machine::X86_64,
             &memory,
             stack,
             registers,

@@ -110,7 +110,7 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
         self.stack = start..end;
         let innermost = if sp < bottom {
             Some(Frozen {
-                pc: self.stack_word(first, -1)?,
+                pc: self.stack_code(first, -1)?,
                 sp: first,
                 start: first,
             })
@@ -158,7 +158,7 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
             return Some(None);
         }
         Some(Some(Frozen {
-            pc: self.stack_word(sp, -1)?,
+            pc: self.stack_code(sp, -1)?,
             sp,
             start: sp,
         }))
@@ -181,7 +181,7 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
             return Some(None);
         }
         Some(Some(Frozen {
-            pc: self.stack_word(fp, caller_pc)?,
+            pc: self.stack_code(fp, caller_pc)?,
             sp: fp.checked_add(METADATA)?,
             start: self.relative(fp, field(caller_sp)?)?,
         }))

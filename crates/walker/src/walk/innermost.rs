@@ -2,7 +2,9 @@
 
 use super::{Failure, Frame, Registers, Step, Waiting, Walk};
 use crate::code::{self, Blob, Kind};
-use crate::instructions::{Built, built, is_after_call};
+use crate::Machine;
+use crate::instructions::Built;
+use crate::instructions::x86_64::built;
 use crate::memory::{Memory, WORD};
 use crate::method;
 use crate::walk::End;
@@ -12,7 +14,7 @@ const MAX_NATIVE_FRAMES: usize = 64;
 /// Words above the stack pointer among which a return address to Java is looked for.
 const MAX_SCANNED_WORDS: isize = 512;
 /// Bytes of an interpreted frame that is being made.
-const MAX_HALF_MADE: usize = 12 * WORD;
+pub(super) const MAX_HALF_MADE: usize = 12 * WORD;
 /// Words of registers that a barrier saves, those of vectors included.
 const MAX_SAVED_WORDS: usize = 192;
 /// Frames of compiled code begin at multiples of this many bytes.
@@ -23,11 +25,20 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
     pub(super) fn innermost(&mut self, registers: Registers) -> Result<Step, Failure> {
         let Registers { pc, sp, fp, .. } = registers;
         if !self.is_code(pc) {
-            let caller = self.native_caller(Waiting { pc, sp, fp });
+            let top = Waiting { pc, sp, fp };
+            let caller = match self.walker.layout.machine {
+                Machine::X86_64 => self.native_caller(top),
+                Machine::Aarch64 => self
+                    .leaf_caller(registers)
+                    .or_else(|| self.native_caller(top)),
+            };
             return caller.map(Step::Caller).ok_or(Failure::NoJavaFrame);
         }
         let caller = if self.is_interpreter(pc) {
-            self.innermost_interpreted(registers)
+            match self.walker.layout.machine {
+                Machine::X86_64 => self.innermost_interpreted(registers),
+                Machine::Aarch64 => self.innermost_interpreted_by_link(registers),
+            }
         } else {
             let blob = self.blob(pc).ok_or(Failure::UnknownTop)?;
             self.innermost_compiled(&blob, registers)
@@ -64,7 +75,7 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
     /// The caller of code that keeps its frame pointer.
     pub(super) fn caller_by_frame_pointer(&self, frame: Waiting) -> Option<Waiting> {
         let caller = Waiting {
-            pc: self.stack_word(frame.fp, 1)?,
+            pc: self.stack_code(frame.fp, 1)?,
             fp: self.stack_word(frame.fp, 0)?,
             sp: frame.fp.checked_add(2 * WORD)?,
         };
@@ -73,11 +84,11 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
 
     /// The frame at its real start: code of a barrier may save registers on the stack before it calls a routine, and
     /// these are not in the size of the method's frame.
-    fn below_saved_registers(&self, frame: Waiting) -> Option<Waiting> {
+    pub(super) fn below_saved_registers(&self, frame: Waiting) -> Option<Waiting> {
         let blob = self.blob(frame.pc)?;
         if blob.kind != Kind::Method
             || blob.frame_bytes == 0
-            || !is_after_call(self.memory, frame.pc)
+            || !self.is_after_call(frame.pc)
         {
             return None;
         }
@@ -93,7 +104,7 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
     /// frame pointers.
     pub(super) fn scanned(&self, top: Waiting) -> Option<Waiting> {
         (0..MAX_SCANNED_WORDS).find_map(|index| {
-            let pc = self.stack_word(top.sp, index)?;
+            let pc = self.stack_code(top.sp, index)?;
             let above = index.checked_add(1)?.checked_mul(WORD as isize)?;
             let frame = Waiting {
                 pc,
@@ -109,11 +120,11 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
     }
 
     /// Returns whether code returns to this frame, and it returns to code in turn.
-    fn is_plausible(&self, frame: Waiting) -> bool {
+    pub(super) fn is_plausible(&self, frame: Waiting) -> bool {
         if self.is_interpreter(frame.pc) {
             return self.interpreted_method(frame).is_some();
         }
-        if !is_after_call(self.memory, frame.pc) {
+        if !self.is_after_call(frame.pc) {
             return false;
         }
         let entry = &self.walker.layout.entry;
@@ -134,14 +145,18 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
     }
 
     /// Returns whether an address is one that code returns to.
-    fn is_return(&self, pc: usize) -> bool {
+    pub(super) fn is_return(&self, pc: usize) -> bool {
         self.is_interpreter(pc)
             || pc == self.walker.layout.entry.return_pc
             || self.blob(pc).is_some_and(|blob| {
                 blob.kind == Kind::Continuation
-                    || is_after_call(self.memory, pc)
+                    || self.is_after_call(pc)
                     || self.is_deopt_handler(&blob, pc)
             })
+    }
+
+    pub(super) fn is_after_call(&self, pc: usize) -> bool {
+        self.walker.layout.machine.is_after_call(self.memory, pc)
     }
 
     fn is_deopt_handler(&self, blob: &Blob, pc: usize) -> bool {
@@ -179,6 +194,9 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
             }
             Kind::Stub | Kind::Continuation | Kind::Upcall => blob.code,
         };
+        if self.walker.layout.machine == Machine::Aarch64 {
+            return self.compiled_caller_by_link(blob, entry, is_complete, registers);
+        }
         let frame = Waiting { pc, sp, fp };
         let (found, others) = if blob.frame_bytes == 0 {
             (self.caller_without(frame, 0, fp), Built::FramePointer)
@@ -224,14 +242,14 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
     fn caller_without(&self, frame: Waiting, words: isize, fp: usize) -> Option<Waiting> {
         let above = words.checked_add(1)?.checked_mul(WORD as isize)?;
         Some(Waiting {
-            pc: self.stack_word(frame.sp, words)?,
+            pc: self.stack_code(frame.sp, words)?,
             sp: frame.sp.checked_add_signed(above)?,
             fp,
         })
     }
 
     /// The caller of code that has pushed its frame pointer.
-    fn caller_pushed(&self, frame: Waiting) -> Option<Waiting> {
+    pub(super) fn caller_pushed(&self, frame: Waiting) -> Option<Waiting> {
         self.caller_without(frame, 1, self.stack_word(frame.sp, 0)?)
     }
 
@@ -281,13 +299,13 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
             return None;
         }
         Some(Waiting {
-            pc: self.stack_word(frame.fp, at.caller_pc)?,
+            pc: self.stack_code(frame.fp, at.caller_pc)?,
             fp: self.stack_word(frame.fp, at.caller_fp)?,
             sp: self.stack_word(frame.fp, at.caller_sp).unwrap_or(caller_sp),
         })
     }
 
-    fn is_method(&self, method: usize) -> bool {
+    pub(super) fn is_method(&self, method: usize) -> bool {
         method::is_of_its_class(self.memory, &self.walker.layout.method, method)
     }
 }

@@ -22,7 +22,7 @@ pub(super) const LEAF: Code<'_> = Code {
     method: 2,
     records: &[(0x30, &[(2, 3)]), (0x60, &[(2, 11)])],
 };
-const WRAPPER: Code<'_> = Code {
+pub(super) const WRAPPER: Code<'_> = Code {
     segment: 32,
     segments: 16,
     name: "native nmethod",
@@ -39,7 +39,7 @@ pub(super) const BARRIER: Code<'_> = Code {
     records: &[],
 };
 /// Holds the call stub.
-const STUBS: Code<'_> = Code {
+pub(super) const STUBS: Code<'_> = Code {
     segment: 64,
     segments: 8,
     name: "StubRoutines (1)",
@@ -61,6 +61,7 @@ pub(super) const INTERPRETING: Registers = Registers {
     bytecode: 0,
     method: 0,
     result: 0,
+    caller_sp: [0; 2],
 };
 
 pub(super) fn made(excluded: u8) -> FakeMemory {
@@ -249,6 +250,7 @@ fn a_method_that_the_interpreter_enters_is_in_its_register() {
         bytecode: word(20),
         method: method(4),
         result: 0,
+        ..Registers::default()
     };
     let expected = with_callers(&[(method_id(4), 0)]);
     assert_eq!(walk(&memory, 0, registers), (Ok(End::Root), expected));
@@ -271,6 +273,7 @@ fn a_frame_that_the_interpreter_makes_has_its_caller() {
         bytecode: caller_sp,
         method: method(4),
         result: LEAF.at(0x60),
+        ..Registers::default()
     };
     let expected = with_callers(&[(method_id(4), 0), (method_id(2), 11)]);
     let check = |memory: &FakeMemory, registers| {
@@ -482,6 +485,7 @@ proptest! {
             bytecode: bytecode(3, offset),
             method: method(offset % 9),
             result: addresses[pick],
+        ..Registers::default()
         };
         let (end, frames) = walk(&memory, 0, registers);
         prop_assert!(frames.len() <= 1000);
