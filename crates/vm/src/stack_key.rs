@@ -37,8 +37,10 @@ use find::Found;
 
 use super::code_blobs::CodeBlobs;
 use super::code_places::{CodePlaces, PlaceKey, StackHash};
-use super::releases::layout::{Constant, Field, interpreted};
-use super::{JavaThreads, Jni, Jvmti, Release, Result, StackWalker, VmLibrary, VmStructs};
+use super::releases::layout::{Field, interpreted};
+use super::{
+    JavaThreads, Jni, Jvmti, Release, Result, StackWalker, VmLibrary, VmStructs, walk_layout,
+};
 use crate::hash::mix;
 
 /// Makes keys of stacks.
@@ -126,7 +128,6 @@ impl StackKeys {
         let machine = Machine::HERE?;
         let release = Release::of(jvmti);
         let structs = VmStructs::of(VmLibrary::of(jvmti)?)?;
-        let call_wrapper = structs.int_constant(Constant::EntryFrameCallWrapper)?;
         Some(Self {
             machine,
             threads: JavaThreads::learn(structs, jvmti, jni)?,
@@ -139,7 +140,7 @@ impl StackKeys {
                 // SAFETY: the static field holds what vmStructs.cpp says, an address.
                 unsafe { *(stub as *const usize) }
             },
-            call_wrapper: isize::try_from(call_wrapper).ok()?,
+            call_wrapper: walk_layout::call_wrapper(structs)?,
             caller_anchor: structs.offset(Field::CallAnchor)?,
             thread_anchor: structs.offset(Field::ThreadAnchor)?,
             anchor: Anchor {

@@ -7,7 +7,7 @@ use hprof_walker::layout::{
 };
 
 use super::releases::layout::{
-    CONTINUATION_BLOB, Constant, FREE_SEGMENT, Field, METHOD_BLOBS, NATIVE_METHOD, SHORT_TYPES,
+    AARCH64_CALL_WRAPPER, CONTINUATION_BLOB, Constant, FREE_SEGMENT, Field, METHOD_BLOBS, NATIVE_METHOD, SHORT_TYPES,
     Type, UPCALL_BLOB, interpreted,
 };
 use super::stack_key::interpreter;
@@ -35,8 +35,7 @@ pub(super) fn learn(structs: VmStructs, release: Release) -> Option<Layout> {
                 // SAFETY: the static field holds what vmStructs.cpp says, an address.
                 unsafe { *(stub as *const usize) }
             },
-            call_wrapper: isize::try_from(structs.int_constant(Constant::EntryFrameCallWrapper)?)
-                .ok()?,
+            call_wrapper: call_wrapper(structs)?,
             anchor: structs.offset(Field::CallAnchor)?,
         },
         upcall: upcall(structs),
@@ -46,6 +45,14 @@ pub(super) fn learn(structs: VmStructs, release: Release) -> Option<Layout> {
             fp: structs.offset(Field::AnchorFp)?,
         },
     })
+}
+
+/// Words from the frame pointer of an entry frame to the address of the VM's description of the call.
+pub(super) fn call_wrapper(structs: VmStructs) -> Option<isize> {
+    match structs.int_constant(Constant::EntryFrameCallWrapper) {
+        Some(words) => isize::try_from(words).ok(),
+        None => (Machine::HERE == Some(Machine::Aarch64)).then_some(AARCH64_CALL_WRAPPER),
+    }
 }
 
 fn upcall(structs: VmStructs) -> Option<UpcallLayout> {

@@ -296,6 +296,10 @@ pub(crate) const FLAG_ORIGIN: i32 = 0xf;
 /// references.
 pub(crate) const HANDLE_KIND: usize = 3;
 
+/// Words from the frame pointer of an entry frame to the address of its `JavaCallWrapper` on AArch64, where the VM does not export the
+/// constant (`entry_frame_call_wrapper_offset` in `frame_aarch64.hpp`).
+pub(crate) const AARCH64_CALL_WRAPPER: isize = -8;
+
 /// Words from the frame pointer of an interpreted frame (`frame_x86.hpp`, `frame_aarch64.hpp`).
 pub(crate) mod interpreted {
     /// Whether the frames are those of AArch64.
