@@ -48,11 +48,12 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
         let in_link = Waiting { pc: link, sp, fp };
         let is_stub = !matches!(blob.kind, Kind::Method | Kind::Native);
         let found = if is_stub && (!is_complete || blob.frame_bytes == 0) {
-            // Stubs store the link first, and let the frame pointer show where.
+            // Most stubs store the link first, and let the frame pointer show where. Some leave it, and make room on the stack.
             self.stored_link(frame, link).or_else(|| {
                 match blob.code <= link && link < blob.end {
                     true => self.caller_by_frame_pointer(frame),
-                    false => Some(in_link),
+                    false if self.is_plausible(in_link) => Some(in_link),
+                    false => self.below_saved_registers(in_link).or(Some(in_link)),
                 }
             })
         } else {

@@ -96,7 +96,7 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
             let sp = frame.sp.checked_add(words.checked_mul(WORD)?)?;
             let moved = Waiting { sp, ..frame };
             let caller = self.caller_by_size(moved, blob.frame_bytes)?;
-            (sp.is_multiple_of(FRAME_ALIGNMENT) && self.is_return(caller.pc)).then_some(moved)
+            (sp.is_multiple_of(FRAME_ALIGNMENT) && self.calls_methods(caller)).then_some(moved)
         })
     }
 
@@ -141,7 +141,30 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
             (_, 0) => self.caller_by_frame_pointer(frame),
             (_, bytes) => self.caller_by_size(frame, bytes),
         };
-        caller.is_some_and(|caller| self.is_return(caller.pc))
+        caller.is_some_and(|caller| match blob.kind {
+            Kind::Method | Kind::Native => self.calls_methods(caller),
+            _ => self.is_return(caller.pc),
+        })
+    }
+
+    /// Returns whether a frame may be that of a compiled method's caller. On AArch64 it has to be one of a method or an entry frame:
+    /// the place of a frame is found by trying there, and old return addresses lie about in frames.
+    fn calls_methods(&self, caller: Waiting) -> bool {
+        let layout = &self.walker.layout;
+        match layout.machine {
+            Machine::X86_64 => self.is_return(caller.pc),
+            Machine::Aarch64 if self.is_interpreter(caller.pc) => {
+                self.interpreted_method(caller).is_some()
+            }
+            Machine::Aarch64 if caller.pc == layout.entry.return_pc => {
+                let wrapper = self.stack_word(caller.fp, layout.entry.call_wrapper);
+                wrapper.is_some_and(|wrapper| self.stack.contains(&wrapper))
+            }
+            Machine::Aarch64 => {
+                let is_stub = |blob: &Blob| blob.kind == Kind::Stub;
+                self.is_return(caller.pc) && !self.blob(caller.pc).as_ref().is_some_and(is_stub)
+            }
+        }
     }
 
     /// Returns whether an address is one that code returns to.

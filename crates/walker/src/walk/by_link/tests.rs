@@ -220,10 +220,20 @@ fn a_stub_stores_the_link_or_leaves_it() {
     let mut memory = stack();
     memory.set_word(word(14), word(30));
     memory.set_word(word(15), INTERPRETER);
-    memory.set_word(word(8), 0x5555);
-    memory.set_word(word(9), LEAF.at(0x30));
     let expected = with_callers(&[(method_id(2), 3)]);
     let link = LEAF.at(0x30);
+    let in_stub = |sp, fp, result| Registers {
+        pc: STUBS.at(0x10),
+        sp: word(sp),
+        fp,
+        result,
+        ..Registers::default()
+    };
+    // With room on the stack, where an old return address lies at the distance of a frame.
+    memory.set_word(word(11), STUBS.at(0x30));
+    assert_eq!(walk(&memory, in_stub(2, 0x5555, link)), expected);
+    memory.set_word(word(8), 0x5555);
+    memory.set_word(word(9), LEAF.at(0x30));
     // At its start, where the link is on top of the stack, where the frame pointer shows it, and after a call of its own.
     for (sp, fp, result) in [
         (10, 0x5555, link),
@@ -231,14 +241,7 @@ fn a_stub_stores_the_link_or_leaves_it() {
         (4, word(8), link),
         (4, word(8), STUBS.at(0x30)),
     ] {
-        let registers = Registers {
-            pc: STUBS.at(0x10),
-            sp: word(sp),
-            fp,
-            result,
-            ..Registers::default()
-        };
-        assert_eq!(walk(&memory, registers), expected, "{sp}");
+        assert_eq!(walk(&memory, in_stub(sp, fp, result)), expected, "{sp}");
     }
 }
 
