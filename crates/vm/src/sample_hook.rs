@@ -270,11 +270,11 @@ mod code {
     }
 }
 
+#[cfg(any(target_arch = "aarch64", test))]
+mod branch;
 #[cfg(target_arch = "aarch64")]
 #[path = "sample_hook/aarch64.rs"]
 mod code;
-#[cfg(any(target_arch = "aarch64", test))]
-mod branch;
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod code {

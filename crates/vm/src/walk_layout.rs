@@ -7,8 +7,8 @@ use hprof_walker::layout::{
 };
 
 use super::releases::layout::{
-    AARCH64_CALL_WRAPPER, CONTINUATION_BLOB, Constant, FREE_SEGMENT, Field, METHOD_BLOBS, NATIVE_METHOD, SHORT_TYPES,
-    Type, UPCALL_BLOB, interpreted,
+    AARCH64_CALL_WRAPPER, CONTINUATION_BLOB, Constant, FREE_SEGMENT, Field, METHOD_BLOBS,
+    NATIVE_METHOD, SHORT_TYPES, Type, UPCALL_BLOB, interpreted,
 };
 use super::stack_key::interpreter;
 use super::{Release, VmStructs};

@@ -122,12 +122,9 @@ fn near(address: usize, size: usize) -> Option<usize> {
     let start = address & !(size - 1);
     (1..=TRIES).find_map(|step| {
         let distance = step.checked_mul(BETWEEN_TRIES)?.next_multiple_of(size);
-        [
-            start.checked_sub(distance)?,
-            start.checked_add(distance)?,
-        ]
-        .into_iter()
-        .find_map(|wanted| map(wanted, size))
+        [start.checked_sub(distance)?, start.checked_add(distance)?]
+            .into_iter()
+            .find_map(|wanted| map(wanted, size))
     })
 }
 

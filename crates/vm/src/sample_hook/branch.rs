@@ -19,9 +19,7 @@ pub(super) fn is_movable(instruction: u32) -> bool {
         // ldr from a distance
         (0x3b00_0000, 0x1800_0000),
     ];
-    !kinds
-        .iter()
-        .any(|&(mask, bits)| instruction & mask == bits)
+    !kinds.iter().any(|&(mask, bits)| instruction & mask == bits)
 }
 
 /// The branch from an address to another one, if it is near enough.
@@ -46,13 +44,25 @@ mod tests {
     #[test]
     fn instructions_with_a_distance_stay() {
         // stp x29, x30, [sp, #-48]!; paciasp; sub sp, sp, #32; bti c; ldr x1, [x0]
-        for first in [0xa9bd_7bfd, 0xd503_233f, 0xd100_83ff, 0xd503_245f, 0xf940_0001] {
+        for first in [
+            0xa9bd_7bfd,
+            0xd503_233f,
+            0xd100_83ff,
+            0xd503_245f,
+            0xf940_0001,
+        ] {
             assert!(is_movable(first), "{first:x}");
         }
         // adrp, adr, b, bl, b.eq, cbz, tbnz, ldr from a distance
         for first in [
-            0x9000_0000, 0x1000_0000, 0x1400_0001, 0x9400_0001, 0x5400_0000, 0xb400_0000,
-            0x3700_0000, 0x5800_0051,
+            0x9000_0000,
+            0x1000_0000,
+            0x1400_0001,
+            0x9400_0001,
+            0x5400_0000,
+            0xb400_0000,
+            0x3700_0000,
+            0x5800_0051,
         ] {
             assert!(!is_movable(first), "{first:x}");
         }

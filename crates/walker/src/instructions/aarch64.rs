@@ -277,7 +277,13 @@ mod tests {
 
     #[test]
     fn return_addresses_follow_calls() {
-        for call in [0x9400_1234, 0x97ff_ffff, 0xd63f_0100, 0xd63f_0b1f, 0xd73f_0802] {
+        for call in [
+            0x9400_1234,
+            0x97ff_ffff,
+            0xd63f_0100,
+            0xd63f_0b1f,
+            0xd73f_0802,
+        ] {
             assert!(is_after_call(&memory(&[call]), CODE + 4), "{call:x}");
         }
         // A jump, a return, a jump to a register, and what is no instruction's start.

@@ -49,13 +49,12 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
         let is_stub = !matches!(blob.kind, Kind::Method | Kind::Native);
         let found = if is_stub && (!is_complete || blob.frame_bytes == 0) {
             // Most stubs store the link first, and let the frame pointer show where. Some leave it, and make room on the stack.
-            self.stored_link(frame, link).or_else(|| {
-                match blob.code <= link && link < blob.end {
+            self.stored_link(frame, link)
+                .or_else(|| match blob.code <= link && link < blob.end {
                     true => self.caller_by_frame_pointer(frame),
                     false if self.is_plausible(in_link) => Some(in_link),
                     false => self.below_saved_registers(in_link).or(Some(in_link)),
-                }
-            })
+                })
         } else {
             match built(self.memory, entry, pc, is_complete) {
                 Built::Nothing => Some(in_link),
@@ -107,11 +106,7 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
             true => self.stack_word(fp, 0)?,
             false => fp,
         };
-        let least = if is_stored {
-            fp.checked_add(WORD)?
-        } else {
-            sp
-        };
+        let least = if is_stored { fp.checked_add(WORD)? } else { sp };
         let in_link = Waiting {
             pc: link,
             sp: least,

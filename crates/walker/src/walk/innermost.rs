@@ -1,8 +1,8 @@
 //! Where a walk begins: the innermost frame may be incomplete, or one that says nothing about its caller.
 
 use super::{Failure, Frame, Registers, Step, Waiting, Walk};
-use crate::code::{self, Blob, Kind};
 use crate::Machine;
+use crate::code::{self, Blob, Kind};
 use crate::instructions::Built;
 use crate::instructions::x86_64::built;
 use crate::memory::{Memory, WORD};
@@ -86,10 +86,7 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
     /// these are not in the size of the method's frame.
     pub(super) fn below_saved_registers(&self, frame: Waiting) -> Option<Waiting> {
         let blob = self.blob(frame.pc)?;
-        if blob.kind != Kind::Method
-            || blob.frame_bytes == 0
-            || !self.is_after_call(frame.pc)
-        {
+        if blob.kind != Kind::Method || blob.frame_bytes == 0 || !self.is_after_call(frame.pc) {
             return None;
         }
         (1..MAX_SAVED_WORDS).find_map(|words| {

@@ -14,10 +14,7 @@ use crate::{End, Failure, Registers, Walker};
 const SIGNED: usize = 0x00b7 << 48;
 const BL: u32 = 0x9400_0000;
 
-fn walk(
-    memory: &FakeMemory,
-    registers: Registers,
-) -> (Result<End, Failure>, Vec<(usize, i32)>) {
+fn walk(memory: &FakeMemory, registers: Registers) -> (Result<End, Failure>, Vec<(usize, i32)>) {
     let mut frames = Vec::new();
     let walker = Walker::new(aarch64_layout());
     let end = walker.walk(memory, &heaps(), THREAD, registers, &mut |frame| {
