@@ -3,6 +3,7 @@
 mod by_link;
 mod frozen;
 mod innermost;
+mod moved;
 mod places;
 #[cfg(test)]
 mod tests;

@@ -12,11 +12,11 @@ use crate::walk::End;
 /// Frames of native code between the interrupted one and Java: more than leaf routines have.
 const MAX_NATIVE_FRAMES: usize = 64;
 /// Words above the stack pointer among which a return address to Java is looked for.
-const MAX_SCANNED_WORDS: isize = 512;
+pub(super) const MAX_SCANNED_WORDS: isize = 512;
 /// Bytes of an interpreted frame that is being made.
 pub(super) const MAX_HALF_MADE: usize = 12 * WORD;
 /// Words of registers that a barrier saves, those of vectors included.
-const MAX_SAVED_WORDS: usize = 192;
+pub(super) const MAX_SAVED_WORDS: usize = 192;
 /// Frames of compiled code begin at multiples of this many bytes.
 const FRAME_ALIGNMENT: usize = 16;
 
@@ -59,6 +59,9 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
                 break;
             };
             if self.is_code(caller.pc) {
+                if let Some(skipped) = self.called_without_pointer(frame) {
+                    return Some(skipped);
+                }
                 if self.is_plausible(caller) {
                     return Some(caller);
                 }
@@ -69,7 +72,7 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
             }
             frame = caller;
         }
-        self.scanned(top)
+        self.scanned(top).or_else(|| self.scanned_moved(top))
     }
 
     /// The caller of code that keeps its frame pointer.
@@ -146,10 +149,14 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
 
     /// Returns whether a frame may be that of a compiled method's caller. On AArch64 it has to be one of a method or an entry frame:
     /// the place of a frame is found by trying there, and old return addresses lie about in frames.
-    fn calls_methods(&self, caller: Waiting) -> bool {
+    pub(super) fn calls_methods(&self, caller: Waiting) -> bool {
         let layout = &self.walker.layout;
         match layout.machine {
-            Machine::X86_64 => self.is_return(caller.pc),
+            // Wrappers of native methods call none, so an address in one is left over from an earlier call.
+            Machine::X86_64 => {
+                let is_wrapper = |blob: Blob| blob.kind == Kind::Native;
+                self.is_return(caller.pc) && !self.blob(caller.pc).is_some_and(is_wrapper)
+            }
             Machine::Aarch64 if self.is_interpreter(caller.pc) => {
                 self.interpreted_method(caller).is_some()
             }
@@ -231,9 +238,18 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
                 Built::Complete => (self.caller_by_size(frame, blob.frame_bytes), Built::Nothing),
             }
         };
-        let good = |caller: &Waiting| self.is_return(caller.pc);
+        let good = |caller: &Waiting| match blob.kind {
+            Kind::Method | Kind::Native => self.calls_methods(*caller),
+            _ => self.is_return(caller.pc),
+        };
         found
             .filter(good)
+            .or_else(|| {
+                // Registers have been pushed for a moment.
+                let is_moved = is_complete && blob.kind == Kind::Method;
+                let moved = is_moved.then(|| self.moved(frame, blob.frame_bytes))??;
+                self.caller_by_size(moved, blob.frame_bytes)
+            })
             .or_else(|| match others {
                 Built::Nothing => self.caller_without(frame, 0, fp).filter(good),
                 _ => None,
@@ -255,7 +271,11 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
                 };
                 caller.filter(good)
             })
-            .or_else(|| self.scanned(frame))
+            .or_else(|| {
+                let is_method = matches!(blob.kind, Kind::Method | Kind::Native);
+                let found = self.scanned(frame)?;
+                (!is_method || self.calls_methods(found)).then_some(found)
+            })
     }
 
     /// The caller of code that has `words` on the stack besides the return address.

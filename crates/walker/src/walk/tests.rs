@@ -389,6 +389,38 @@ fn registers_that_a_barrier_saved_are_left_out() {
     assert_eq!(walk(&memory, 0, registers), (Ok(End::Root), expected));
 }
 
+/// The code of JDK 8 for sines: words under the frame of the leaf, which the size of the frame does not have, and a
+/// frame pointer that is still the interpreted caller's.
+#[test]
+fn frames_with_words_under_them_are_found_by_the_frame_pointer() {
+    let mut memory = made(0);
+    put_callers(&mut memory);
+    memory.set_word(word(18), word(30));
+    memory.set_word(word(19), INTERPRETER);
+    let expected = with_callers(&[(method_id(2), 3)]);
+    // Interrupted in the leaf itself: where its caller would be, an earlier call of a native method has left its address.
+    memory.set_word(word(15), WRAPPER.at(0x30));
+    memory.write(WRAPPER.at(0x30) - 5, &[0xe8]);
+    let registers = Registers {
+        pc: LEAF.at(0x28),
+        sp: word(10),
+        fp: word(30),
+        ..Registers::default()
+    };
+    assert_eq!(
+        walk(&memory, 0, registers),
+        (Ok(End::Root), expected.clone())
+    );
+    // Interrupted in a routine without frame pointer that the leaf calls with words under its frame.
+    memory.set_word(word(9), LEAF.at(0x30));
+    let registers = Registers {
+        pc: 0x9999,
+        sp: word(4),
+        ..registers
+    };
+    assert_eq!(walk(&memory, 0, registers), (Ok(End::Root), expected));
+}
+
 #[test]
 fn a_method_that_native_code_enters_has_only_the_entry_frame() {
     let mut memory = made(0);
