@@ -1,7 +1,7 @@
 //! A mode that counts nothing of what it was asked for says so, with the reason, and the end does not offer the file as a
 //! profile.
 
-use java_test_harness::{Jdk, Outcome, Run};
+use java_test_harness::{Jdk, Outcome, Run, each_jdk};
 
 /// Runs a program as `hprof-rs run` does, whose end offers the profile.
 fn run(options: &str) -> Outcome {
@@ -49,4 +49,155 @@ fn a_profile_with_some_counts_is_offered() {
         .lines()
         .filter(|line| line.starts_with("HPROF:"));
     assert_eq!(remarks.collect::<Vec<_>>(), [""; 0]);
+}
+
+/// A state in which a mode counts nothing: what is asked for, what the VM lacks, and what the agent reports.
+struct State {
+    options: &'static str,
+    /// As `hprof_vm::Fault` names it.
+    fault: &'static str,
+    program: &'static [&'static str],
+    /// In one line of standard error.
+    line: &'static str,
+    /// In the mark of the profile: the mode, and the begin of the reason.
+    mark: &'static str,
+}
+
+const SPIN: &[&str] = &["Spin", "0.3"];
+const COUNTED: &[&str] = &["Counted"];
+
+const STATES: [State; 8] = [
+    State {
+        options: "cpu=times,include=java.lang.ArithmeticException",
+        fault: "",
+        program: COUNTED,
+        line: "cpu=times has counted no call: the program called none of the",
+        mark: "mode=cpu cpu=times has counted no call: the program called none of the",
+    },
+    State {
+        options: "cpu=times",
+        fault: "class",
+        program: COUNTED,
+        line: "this VM does not take the agent's Java class: calls are not counted",
+        mark: "mode=cpu cpu=times has counted no call: this VM does not take the agent's Java class",
+    },
+    State {
+        options: "cpu=times,include=java.lang.Thread",
+        fault: "hooks",
+        program: COUNTED,
+        line: "classes with the agent's hooks; cpu=samples needs no hooks",
+        mark: "mode=cpu cpu=times has counted no call: the VM refused all",
+    },
+    State {
+        options: "cpu=samples",
+        fault: "timers",
+        program: SPIN,
+        line: "a thread got no CPU timer and is not sampled",
+        mark: "mode=cpu cpu=samples has no sample with a stack: threads got no CPU timer; raise",
+    },
+    State {
+        options: "cpu=samples",
+        fault: "signals",
+        program: SPIN,
+        line: "ms of CPU time; use engine=safepoint",
+        mark: "mode=cpu cpu=samples has no sample with a stack: signal ",
+    },
+    State {
+        options: "cpu=samples",
+        fault: "threads",
+        program: SPIN,
+        line: "this VM hides its threads from the signal engine: use engine=safepoint",
+        mark: "mode=cpu cpu=samples has no sample with a stack: this VM hides its threads",
+    },
+    State {
+        options: "cpu=samples,interval=2",
+        fault: "stacks",
+        program: SPIN,
+        line: "cpu=samples has no sample with a stack: the VM gave no stack for any of",
+        mark: "mode=cpu cpu=samples has no sample with a stack: the VM gave no stack for any of",
+    },
+    State {
+        options: "monitor=juc",
+        fault: "class",
+        program: COUNTED,
+        line: "the VM does not take the hooks in java.util.concurrent.locks",
+        mark: "mode=monitor monitor=y has counted no lock: the VM does not take the hooks",
+    },
+];
+
+fn run_with(jdk: &'static Jdk, fault: &str, options: &str, program: &[&str]) -> Outcome {
+    let (&class, arguments) = program.split_first().expect("a class");
+    let run = Run::new(jdk).agent(options).class(class);
+    let run = run.args(arguments.iter().copied());
+    let run = run.env("HPROF_RS_TEST_FAULTS", fault);
+    run.env("HPROF_RS_RUN_FROM", "/").run()
+}
+
+#[test]
+fn each_state_has_its_line_and_its_mark() {
+    for state in &STATES {
+        let outcome = run_with(Jdk::compiler(), state.fault, state.options, state.program);
+        let outcome = outcome.expect_status(0);
+        let lines = outcome.stderr.lines();
+        let lines: Vec<&str> = lines.filter(|line| line.contains(state.line)).collect();
+        assert_eq!(lines.len(), 1, "\"{}\" in\n{}", state.line, outcome.stderr);
+        assert!(
+            !outcome.stderr.contains("look at it with"),
+            "{}",
+            outcome.stderr
+        );
+        let text = String::from_utf8_lossy(&outcome.bytes("java.hprof.txt")).into_owned();
+        let mark = format!("# hprof-rs nothing: {}", state.mark);
+        let marks = text.lines().filter(|line| line.starts_with(&mark)).count();
+        assert_eq!(marks, 1, "\"{mark}\" in\n{text}");
+    }
+}
+
+/// The event, where it is there; hooks, where it is not. Objects of the start are counted without either.
+#[test]
+fn a_vm_that_tells_of_no_allocation_has_a_line() {
+    each_jdk(|jdk| {
+        let (fault, line) = match jdk.feature() {
+            ..=8 => (
+                "class",
+                "this VM does not take the hooks that count allocations, none are recorded",
+            ),
+            _ => (
+                "allocations",
+                "this VM does not tell of each allocation yet; heap=sites misses those until",
+            ),
+        };
+        let outcome = run_with(jdk, fault, "heap=sites", COUNTED).expect_status(0);
+        assert!(outcome.stderr.contains(line), "{}", outcome.stderr);
+    });
+}
+
+/// Classes that are loaded before the agent rewrites them are refused, later ones are not.
+#[test]
+fn a_part_that_the_vm_refuses_has_a_line() {
+    let outcome = run_with(Jdk::compiler(), "hooks", "cpu=times", COUNTED).expect_status(0);
+    let lines = outcome.stderr.lines();
+    let is_it = |line: &&str| {
+        line.starts_with("HPROF: cpu=times lacks the calls of ")
+            && line.ends_with("the agent's hooks; cpu=samples needs no hooks")
+    };
+    assert_eq!(lines.filter(is_it).count(), 1, "{}", outcome.stderr);
+}
+
+/// The agent refuses to start: there is no profile, and the program has not run.
+#[test]
+fn events_that_another_agent_has_end_the_start() {
+    for (options, line) in [
+        (
+            "heap=sites",
+            "heap=sites cannot have the VM's allocation events",
+        ),
+        ("monitor=y", "monitor=y cannot have the VM's events"),
+    ] {
+        let outcome = run_with(Jdk::compiler(), "events", options, COUNTED);
+        let outcome = outcome.expect_status(1);
+        assert!(outcome.stderr.contains(line), "{}", outcome.stderr);
+        assert!(!outcome.stdout.contains("done"), "{}", outcome.stdout);
+        assert_eq!(outcome.files(), [""; 0]);
+    }
 }

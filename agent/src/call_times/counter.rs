@@ -249,6 +249,11 @@ impl CallTimes {
         named.collect()
     }
 
+    /// The number of classes that the VM has refused with hooks.
+    pub fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
     /// Why no call was counted, and what to do.
     pub fn why_nothing(&self) -> String {
         let refused = self.refused.load(Ordering::Relaxed);

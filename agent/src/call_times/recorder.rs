@@ -23,11 +23,14 @@ pub struct TimesRecorder {
     is_old: bool,
     /// The costs of the dump under way.
     taken: Option<PathCosts>,
-    has_started: bool,
+    /// Why nothing is counted, where the start has failed.
+    failed: Option<String>,
     /// A request has stopped the mode once.
     was_stopped: bool,
     /// There was a call.
     has_counted: bool,
+    /// Standard error has a line about classes that are left out.
+    has_reported: bool,
 }
 
 impl TimesRecorder {
@@ -37,9 +40,10 @@ impl TimesRecorder {
             calls,
             is_old,
             taken: None,
-            has_started: false,
+            failed: None,
             was_stopped: false,
             has_counted: false,
+            has_reported: false,
         }
     }
 
@@ -138,11 +142,13 @@ impl Recorder for TimesRecorder {
 
     fn start(&mut self, cx: &mut Context<'_>) {
         let started = self.calls.start(cx.run, cx.vm.jni);
-        self.has_started = started.is_ok();
         if let Err(error) = started {
             let reason = taken_by_another(cx.vm.jni)
                 .unwrap_or_else(|| "this VM does not take the agent's Java class".to_owned());
-            report::error(&format!("{reason}: calls are not counted ({error})"));
+            let line =
+                format!("{reason}: calls are not counted ({error}); cpu=samples needs no hooks");
+            report::error(&line);
+            self.failed = Some(line);
         }
     }
 
@@ -154,11 +160,14 @@ impl Recorder for TimesRecorder {
         if self.has_counted || self.was_stopped {
             return None;
         }
-        if !self.has_started {
-            return Some(Nothing::Reported);
+        if let Some(line) = &self.failed {
+            return Some(Nothing::reported(format!(
+                "{} has counted no call: {line}",
+                self.option()
+            )));
         }
         let why = self.calls.why_nothing();
-        Some(Nothing::Because(format!(
+        Some(Nothing::because(format!(
             "{} has counted no call: {why}",
             self.option()
         )))
@@ -179,6 +188,15 @@ impl Recorder for TimesRecorder {
         }
         let remarks = self.remarks(cx);
         cx.comment(&remarks);
+        let refused = self.calls.refused();
+        if is_last && refused > 0 && self.has_counted && !self.has_reported {
+            self.has_reported = true;
+            report::note(&format!(
+                "{} lacks the calls of {refused} classes, which the VM refuses with the agent's hooks; cpu=samples needs \
+                 no hooks",
+                self.option()
+            ));
+        }
         self.taken = Some(costs);
         Ok(())
     }

@@ -121,13 +121,21 @@ pub fn begin_sampling(run: &Run, sampling: &Sampling, vm: Vm<'_>) -> Result<(), 
 /// Has the agent's own walk take stacks where it can, unless the options ask for `AsyncGetCallTrace`.
 pub(super) fn begin_walking(run: &Run, vm: Vm<'_>, engine: Engine) {
     let is_asked = run.settings.engine == options::Engine::Walker;
-    if let Engine::Signal(engine, _) = engine
-        && run.settings.engine != options::Engine::Signal
-        && !engine.begin_walking(vm, is_asked)
-        && is_asked
-    {
+    let Engine::Signal(engine, _) = engine else {
+        return;
+    };
+    if run.settings.engine == options::Engine::Signal || engine.begin_walking(vm, is_asked) {
+        return;
+    }
+    // Where the agent knows the processor, the walk is expected without being asked for.
+    if is_asked {
         report::note(
             "this VM does not export what engine=walker needs: cpu=samples uses AsyncGetCallTrace",
+        );
+    } else if cfg!(target_arch = "x86_64") {
+        report::note(
+            "stacks of this VM are not as the agent knows them: cpu=samples uses AsyncGetCallTrace, which loses more \
+             samples",
         );
     }
 }

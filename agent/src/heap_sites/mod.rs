@@ -53,8 +53,8 @@ use crate::names::HiddenNames;
 use crate::options::{Live, Settings};
 use crate::report;
 use crate::vm::{
-    Capabilities, Class, FastCompare, Jni, Jvmti, KeptWeakRef, Ref, Release, Result, SampleHook,
-    StackKeys, StillInside, VmLibrary, VmStructs,
+    Capabilities, Class, FastCompare, Fault, Jni, Jvmti, KeptWeakRef, Ref, Release, Result,
+    SampleHook, StackKeys, StillInside, VmLibrary, VmStructs,
 };
 use dump_watch::Watch;
 use hooks::SiteHooks;
@@ -281,6 +281,10 @@ impl HeapSites {
         if self.stack_keys.get().is_some() {
             // A VM without this event, which is none that is known, unloads classes unnoticed.
             let _ = StackKeys::watch_unloading(&self.jvmti);
+        } else if cfg!(target_arch = "x86_64") {
+            report::note(
+                "stacks of this VM are not as the agent knows them: heap=sites walks each of them, which is as exact and slower",
+            );
         }
         if let (Ok(hook), Some(structs)) = (self.hook, self.structs)
             && let Some(shortcut) = Shortcut::learn(hook, structs, &self.jvmti, jni)
@@ -310,6 +314,10 @@ impl HeapSites {
             None => &events[..],
         };
         for &event in wanted {
+            let is_allocation = event == raw::JVMTI_EVENT_SAMPLED_OBJECT_ALLOC;
+            if is_allocation && Fault::NoAllocations.is_wanted() {
+                continue;
+            }
             if let Err(error) = self.jvmti.set_event(event, true) {
                 report::error(&format!(
                     "cannot enable event {event}, allocations are not recorded ({error})"

@@ -154,7 +154,7 @@ impl Recorder for SitesRecorder {
             0 => "the VM has reported none; use heap=dump, which needs no events",
             _ => "the program allocated too little for heapinterval=, so leave it out",
         };
-        Some(Nothing::Because(format!(
+        Some(Nothing::because(format!(
             "heap=sites has recorded no allocation: {why}"
         )))
     }

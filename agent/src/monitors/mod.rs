@@ -240,6 +240,10 @@ impl Monitors {
         if self.stack_keys.get().is_some() {
             // A VM without this event, which is none that is known, unloads classes unnoticed.
             let _ = StackKeys::watch_unloading(&self.jvmti);
+        } else if cfg!(target_arch = "x86_64") {
+            report::note(
+                "stacks of this VM are not as the agent knows them: monitor=y walks each of them, which is as exact and slower",
+            );
         }
         if self.fields.get().is_none() {
             match Fields::find(jni) {

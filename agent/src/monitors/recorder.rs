@@ -50,7 +50,14 @@ impl Recorder for MonitorRecorder {
     }
 
     fn nothing(&self, _cx: &Context<'_>) -> Option<Nothing> {
-        self.monitors.has_no_source().then_some(Nothing::Reported)
+        let reported = || {
+            Nothing::reported(
+                "monitor=y has counted no lock: the VM does not take the hooks in java.util.concurrent.locks; monitor=java \
+                 counts the locks of synchronized"
+                    .to_owned(),
+            )
+        };
+        self.monitors.has_no_source().then(reported)
     }
 
     /// Writes who has and wants which lock, and what time was lost to locks.

@@ -5,6 +5,8 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::time::Duration;
 
+use crate::vm::Fault;
+
 /// The kernel's number of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerId(pub i32);
@@ -67,6 +69,9 @@ pub struct TimerInfo {
 /// # Errors
 /// The kernel's error; `EAGAIN` when `ulimit -i` is reached.
 pub fn create(tid: i32, value: usize, signal: i32) -> io::Result<TimerId> {
+    if Fault::NoTimers.is_wanted() {
+        return Err(io::Error::from_raw_os_error(libc::EAGAIN));
+    }
     create_on(cpu_clock(tid), tid, value, signal)
 }
 
@@ -111,6 +116,9 @@ pub fn has_ended(error: &io::Error) -> bool {
 /// # Errors
 /// The kernel's error: there is no such timer.
 pub fn start(id: TimerId, first: u64, interval: Duration) -> io::Result<()> {
+    if Fault::NoSignals.is_wanted() {
+        return Ok(());
+    }
     let nanos = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
     let spec = libc::itimerspec {
         it_interval: timespec(nanos),
@@ -146,7 +154,7 @@ pub fn delete(id: TimerId) {
 pub fn probe() -> io::Result<()> {
     // SAFETY: the call has no arguments and cannot fail.
     let tid = unsafe { libc::gettid() };
-    create(tid, 0, libc::SIGPROF).map(delete)
+    create_on(cpu_clock(tid), tid, 0, libc::SIGPROF).map(delete)
 }
 
 fn timespec(nanos: u64) -> libc::timespec {

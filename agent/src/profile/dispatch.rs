@@ -194,6 +194,13 @@ impl<'a> Dispatcher<'a> {
         reply.push("samples", recorders.samples.total());
         reply.push("traces", self.cx.names.traces.count());
         reply.push("dumps", self.figures.dumps);
+        // Modes that count show their reason at the end: until then there may be counts.
+        let failed = recorders.all().filter(|it| it.is_on());
+        for it in failed {
+            if let Some(nothing) = it.nothing(&self.cx).filter(|it| it.is_reported) {
+                reply.push(&format!("nothing_{}", it.mode().name()), nothing.text);
+            }
+        }
         reply
     }
 

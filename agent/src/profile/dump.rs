@@ -1,6 +1,7 @@
 //! A dump: every recorder writes its part, once more if the output is lost meanwhile.
 
 use hprof_wire::control::Mode;
+use hprof_wire::marks;
 
 use super::recorders::Recorders;
 use super::threads::renew_names;
@@ -48,6 +49,9 @@ pub(super) fn dump(
             cx.run.settings.depth
         );
         cx.output.remark(run);
+        if is_last {
+            write_nothing(cx, recorders);
+        }
         match cx.output.end_dump(has_any || has_none) {
             DumpEnd::Written => break (true, has_all),
             DumpEnd::Failed => break (false, false),
@@ -66,5 +70,15 @@ pub(super) fn dump(
     Dumped {
         is_written,
         is_whole,
+    }
+}
+
+/// Writes a mark for each mode that has counted nothing in the whole run.
+fn write_nothing(cx: &mut Context<'_>, recorders: &Recorders) {
+    let on = recorders.all().filter(|it| it.is_on());
+    let found = on.filter_map(|it| Some((it.mode(), it.nothing(cx)?.text)));
+    for (mode, why) in found.collect::<Vec<_>>() {
+        let mark = marks::Nothing { mode, why }.to_string();
+        cx.output.write(|writer| writer.mark(&mark));
     }
 }

@@ -182,8 +182,8 @@ fn report_nothing(cx: &Context<'_>, recorders: &Recorders) -> bool {
     let on = || recorders.all().filter(|it| it.is_on());
     let found: Vec<Nothing> = on().filter_map(|it| it.nothing(cx)).collect();
     for nothing in &found {
-        if let Nothing::Because(text) = nothing {
-            report::note(text);
+        if !nothing.is_reported {
+            report::note(&nothing.text);
         }
     }
     !found.is_empty() && found.len() == on().count()

@@ -91,11 +91,29 @@ pub trait Recorder: Send {
 
 /// A mode has counted nothing of what it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Nothing {
-    /// Its start has failed, which was reported then.
-    Reported,
-    /// The option, what it has nothing of, why, and what to do.
-    Because(String),
+pub struct Nothing {
+    /// The option, what it has nothing of, why, and what to do. One line.
+    pub text: String,
+    /// Standard error has a line about it already, as when the start has failed.
+    pub is_reported: bool,
+}
+
+impl Nothing {
+    /// A reason that the end of the run reports.
+    pub fn because(text: String) -> Self {
+        Self {
+            text,
+            is_reported: false,
+        }
+    }
+
+    /// A reason that was reported when it was found.
+    pub fn reported(text: String) -> Self {
+        Self {
+            text,
+            is_reported: true,
+        }
+    }
 }
 
 /// The result of a tick.

@@ -39,6 +39,17 @@ impl Names {
         self.strings.entry(id).or_insert_with(|| bytes.into());
     }
 
+    /// The strings that begin with this text, in the order of their identifiers.
+    pub fn strings_with_start(&self, start: &str) -> Vec<String> {
+        let strings = self.strings.iter();
+        let mut found: Vec<_> = strings
+            .filter(|(_, bytes)| bytes.starts_with(start.as_bytes()))
+            .map(|(&id, bytes)| (id, mutf8::decode(bytes).into_owned()))
+            .collect();
+        found.sort_unstable_by_key(|&(id, _)| id);
+        found.into_iter().map(|(_, text)| text).collect()
+    }
+
     /// Adds a class. HotSpot repeats array classes, with a new serial each time.
     pub fn add_class(&mut self, serial: ClassSerial, class: ObjectId, name: StringId) {
         if self.stack_chunk == Some(name) {

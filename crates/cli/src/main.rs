@@ -36,6 +36,7 @@ mod listen;
 mod mapping;
 mod memory;
 mod not_built;
+mod nothing;
 mod observations;
 mod open;
 mod partly_read;

@@ -269,6 +269,70 @@ fn a_program_is_recorded_from_its_start_to_its_end() {
 }
 
 /// A build starts several: the first is recorded, and the others run as they would have run.
+/// The agent's reason is in the output of `record`, which fails, and in the file of a run, as text and JSON.
+#[test]
+fn a_mode_that_counts_nothing_has_its_reason_everywhere() {
+    let reason = "cpu=times has counted no call: the program loaded no class that include= and exclude= choose";
+    let scene = Scene::new();
+    let jdk = Jdk::compiler();
+    let java = jdk.home().join("bin/java");
+    let (java, classes) = (java.to_str().unwrap(), classes().to_str().unwrap());
+    let options = "include=no.such.*";
+    let record = [
+        "record",
+        "--calls",
+        "-o",
+        "x.html",
+        "--options",
+        options,
+        "--",
+        java,
+        "-cp",
+        classes,
+        "HelloWorld",
+    ];
+    let ended = run(&mut scene.hprof_rs(&record), "");
+    assert_eq!(ended.status.code(), Some(1), "{}", stderr(&ended));
+    assert!(stderr(&ended).contains(reason), "{}", stderr(&ended));
+    assert!(!scene.path("x.html").exists());
+    let without =
+        "cpu=samples has no sample with a stack: depth=0 keeps no stacks, so leave it out";
+    for (asked, file, reason) in [
+        (format!("cpu=times,{options}"), "a.txt", reason),
+        (
+            "cpu=samples,depth=0,format=b".to_owned(),
+            "b.hprof",
+            without,
+        ),
+    ] {
+        let file = scene.path(file);
+        let file = file.to_str().unwrap();
+        let agent = format!("{asked},file={file}");
+        let done = run(
+            &mut scene.hprof_rs(&[
+                "run",
+                "--agent",
+                &agent,
+                "--",
+                java,
+                "-cp",
+                classes,
+                "HelloWorld",
+            ]),
+            "",
+        );
+        assert!(done.status.success(), "{}", stderr(&done));
+        let summary = run(&mut scene.hprof_rs(&["summary", "--json", file]), "");
+        assert!(summary.status.success(), "{}", stderr(&summary));
+        let json: serde_json::Value = serde_json::from_slice(&summary.stdout).unwrap();
+        let expected = serde_json::json!([{"mode": "cpu", "why": reason}]);
+        assert_eq!(json["nothing_counted"], expected, "{json}");
+        let summary = run(&mut scene.hprof_rs(&["summary", file]), "");
+        let text = String::from_utf8_lossy(&summary.stdout).into_owned();
+        assert!(text.contains(reason), "{text}");
+    }
+}
+
 #[test]
 fn the_other_jvms_of_a_command_run_undisturbed() {
     let scene = Scene::new();

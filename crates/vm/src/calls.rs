@@ -5,12 +5,12 @@ use std::ptr;
 
 use jni_sys::{JNINativeMethod, JavaVM, jvalue};
 
-use super::Release;
 use super::ids::{JFieldId, JMethodId};
 use super::jni::{Jni, jni};
 use super::redefine::NativeMethod;
 use super::refs::{Class, LocalRef, Ref};
 use super::thrown::Thrown;
+use super::{Fault, Release};
 
 type Result<'a, T> = std::result::Result<T, Thrown<'a>>;
 
@@ -342,6 +342,11 @@ impl Jni {
     /// # Errors
     /// The VM's error about the class file.
     pub fn define_boot_class(&self, name: &CStr, bytes: &[u8]) -> Result<'_, LocalRef<'_, Class>> {
+        // The VM refuses a class file without bytes.
+        let bytes = match Fault::NoHookClass.is_wanted() {
+            true => &[],
+            false => bytes,
+        };
         let (start, loader) = (bytes.as_ptr().cast(), ptr::null_mut());
         // A class file that is longer than an int tells is refused by the VM.
         let len = i32::try_from(bytes.len()).unwrap_or(0);

@@ -13,7 +13,7 @@ use super::gate::{Gate, Inside, StillInside};
 use super::guard::guard;
 use super::invoke::remember;
 use super::memory::take_string;
-use super::{JvmtiError, Result};
+use super::{Fault, JvmtiError, Result};
 
 pub use raw::jvmtiCapabilities as Capabilities;
 
@@ -197,6 +197,11 @@ impl Jvmti {
     /// # Errors
     /// The error of `AddCapabilities`.
     pub fn add_capabilities(&self, wanted: &Capabilities) -> Result<Capabilities> {
+        let has_events = wanted.can_generate_sampled_object_alloc_events() != 0
+            || wanted.can_generate_monitor_events() != 0;
+        if has_events && Fault::NoEvents.is_wanted() {
+            return Err(JvmtiError::NOT_AVAILABLE);
+        }
         let mut possible = Capabilities::default();
         call!(self, GetPotentialCapabilities, &mut possible)?;
         let (wanted_bytes, possible_bytes) = (bytes(wanted), bytes(&possible));

@@ -6,7 +6,7 @@ use jni_sys::JNIEnv;
 
 use super::guarded::{self, Copier};
 use super::releases::layout::Field;
-use super::{JFieldId, Jni, Jvmti, Ref, VmStructs};
+use super::{Fault, JFieldId, Jni, Jvmti, Ref, VmStructs};
 
 /// Finds kernel thread id, JNI environment and stack of a Java thread.
 #[derive(Clone, Copy)]
@@ -51,6 +51,9 @@ impl JavaThreads {
     /// Learns the layout from the current thread. `None` when this VM does not export what is
     /// needed.
     pub fn learn(structs: VmStructs, jvmti: &Jvmti, jni: &Jni) -> Option<Self> {
+        if Fault::NoThreads.is_wanted() {
+            return None;
+        }
         let class = jni.find_class(c"java/lang/Thread").ok()?;
         let thread_pointer = jni.field_id(class.get(), c"eetop", c"J").ok()?;
         let current = jvmti.current_thread(jni).ok()?;

@@ -14,6 +14,7 @@ mod env;
 mod error;
 #[cfg(test)]
 mod fake;
+mod faults;
 mod fields;
 mod follow;
 mod gate;
@@ -51,6 +52,7 @@ pub use classes::LineEntry;
 pub use code_places::CodePlaces;
 pub use env::{Capabilities, Jvmti, keep_environment};
 pub use error::{JvmtiError, Result};
+pub use faults::Fault;
 pub use fields::{InstanceFields, Value};
 pub use follow::{HeapReference, ReferenceKind};
 pub use gate::StillInside;

@@ -3,6 +3,7 @@
 use std::ffi::{CStr, c_void};
 use std::ptr;
 
+use super::Fault;
 use super::env::call;
 use super::refs::{Class, Ref};
 use super::{Jvmti, JvmtiError, Result};
@@ -44,6 +45,9 @@ impl Jvmti {
     /// The error of `RetransformClasses`; then no class was changed.
     pub fn retransform(&self, classes: &[Ref<'_, Class>]) -> Result<()> {
         let count = i32::try_from(classes.len()).map_err(|_| JvmtiError::INTERNAL)?;
+        if Fault::NoHooks.is_wanted() {
+            return Err(JvmtiError::INTERNAL);
+        }
         // `Ref` is laid out as the raw reference.
         call!(self, RetransformClasses, count, classes.as_ptr().cast())
     }

@@ -35,6 +35,7 @@ use jni_sys::JNIEnv;
 
 use find::Found;
 
+use super::Fault;
 use super::code_blobs::CodeBlobs;
 use super::code_places::{CodePlaces, PlaceKey, StackHash};
 use super::releases::layout::{Field, interpreted};
@@ -125,6 +126,9 @@ impl StackKeys {
     /// Learns the layout of this VM, which runs. `None` when it does not tell, or on processors whose frames
     /// are not known here.
     pub fn learn(jvmti: &Jvmti, jni: &Jni) -> Option<Self> {
+        if Fault::NoStackKeys.is_wanted() {
+            return None;
+        }
         let machine = Machine::HERE?;
         let release = Release::of(jvmti);
         let structs = VmStructs::of(VmLibrary::of(jvmti)?)?;

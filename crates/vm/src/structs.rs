@@ -4,11 +4,11 @@
 
 use std::ffi::{CStr, c_char, c_void};
 
-use super::VmLibrary;
 use super::releases::layout::{
     AGENT_ARGUMENTS, BoolFlag, Constant, FLAG_ORIGIN, Field, MAX_ARGUMENTS, TextFlag, Type,
     WordFlag,
 };
+use super::{Fault, VmLibrary};
 
 /// Where a field of a VM type is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,9 @@ pub struct VmStructs {
 impl VmStructs {
     /// The tables of the VM in `library`; `None` when it is not HotSpot.
     pub fn of(library: VmLibrary) -> Option<Self> {
+        if Fault::NoExports.is_wanted() {
+            return None;
+        }
         library.symbol(c"gHotSpotVMStructs")?;
         library.symbol(c"gHotSpotVMTypes")?;
         Some(Self { library })

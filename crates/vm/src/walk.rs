@@ -22,6 +22,7 @@ use hprof_walker::{
     End, Failure, Frame, Heaps, Machine, Memory, Registers, Thread, Walker, native_frames,
 };
 
+use super::Fault;
 use super::code_blobs::Heap;
 use super::guarded::{self, MIN_PAGE};
 use super::releases::Release;
@@ -55,6 +56,9 @@ impl StackWalker {
     /// Learns the layout of this VM, which runs. `None` when it does not tell, and on processors whose frames are
     /// not known.
     pub fn learn(structs: VmStructs, release: Release) -> Option<Self> {
+        if Fault::NoStacks.is_wanted() {
+            return None;
+        }
         let layout = walk_layout::learn(structs, release)?;
         Some(Self {
             anchor_sp: layout.anchor.sp,

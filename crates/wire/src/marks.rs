@@ -6,16 +6,18 @@
 //! ```text
 //! hprof-rs agent: version=0.1.0 pid=4711 format=b modes=cpu=samples main=App
 //! hprof-rs value: serial=3 samples=1234
+//! hprof-rs nothing: mode=cpu cpu=times has counted no call: the program loaded no class that include= and exclude= choose
 //! hprof-rs reply: serial=3 done
 //! hprof-rs reply: serial=4 refused no allocation sites are recorded: start with heap=sites
 //! ```
 
 use std::fmt;
 
-use crate::control::{escape, unescape};
+use crate::control::{Mode, escape, unescape};
 
 const AGENT: &str = "hprof-rs agent: ";
 const REPLY: &str = "hprof-rs reply: ";
+const NOTHING: &str = "hprof-rs nothing: ";
 const VALUE: &str = "hprof-rs value: ";
 
 /// Who writes the profile. Comes once, near the start; files have it as well. The reader of a stream believes the first
@@ -55,6 +57,15 @@ pub struct Value {
     pub value: String,
 }
 
+/// A mode has counted nothing of what it was asked for in the whole run. Comes in the last dump.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Nothing {
+    /// The mode.
+    pub mode: Mode,
+    /// The option, what it has nothing of, why, and what to do. One line.
+    pub why: String,
+}
+
 /// A text of the agent about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mark {
@@ -64,6 +75,8 @@ pub enum Mark {
     Reply(Reply),
     /// A part of the answer to a request.
     Value(Value),
+    /// A mode has counted nothing.
+    Nothing(Nothing),
 }
 
 impl fmt::Display for Identity {
@@ -103,6 +116,13 @@ impl fmt::Display for Value {
     }
 }
 
+impl fmt::Display for Nothing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { mode, why } = self;
+        write!(f, "{NOTHING}mode={} {}", mode.name(), one_line(why))
+    }
+}
+
 impl Mark {
     /// Reads the text of a remark (without its `# `) or of a UTF8 record; `None` when it is none of
     /// these.
@@ -130,6 +150,13 @@ impl Mark {
                 serial: serial.parse().ok()?,
                 name: name.to_owned(),
                 value: unescape(value),
+            }));
+        }
+        if let Some(rest) = text.strip_prefix(NOTHING) {
+            let (mode, why) = rest.strip_prefix("mode=")?.split_once(' ')?;
+            return Some(Self::Nothing(Nothing {
+                mode: mode.parse().ok()?,
+                why: why.to_owned(),
             }));
         }
         let rest = text.strip_prefix(REPLY)?.strip_prefix("serial=")?;
@@ -173,6 +200,8 @@ mod tests {
                 main,
             };
             prop_assert_eq!(Mark::parse(&identity.to_string()), Some(Mark::Agent(identity)));
+            let nothing = Nothing { mode: Mode::Cpu, why: why.clone() };
+            prop_assert_eq!(Mark::parse(&nothing.to_string()), Some(Mark::Nothing(nothing)));
             let reply = Reply { serial, refused: refused.then_some(why) };
             prop_assert_eq!(Mark::parse(&reply.to_string()), Some(Mark::Reply(reply)));
         }

@@ -44,10 +44,9 @@ impl SamplesRecorder {
         let why = if run.settings.depth == 0 && !self.sampling.is_on() {
             "depth=0 keeps no stacks, so leave it out".to_owned()
         } else if intervals == 0 {
-            match self.why_no_sample(run)? {
-                Nothing::Because(why) => why,
-                Nothing::Reported => return Some(Nothing::Reported),
-            }
+            let Nothing { text, is_reported } = self.why_no_sample(run)?;
+            let text = format!("{option} has no sample with a stack: {text}");
+            return Some(Nothing { text, is_reported });
         } else if intervals == without && intervals >= u64::from(LEAST_INTERVALS) {
             let other = match self.sampling.engine() {
                 Engine::Safepoint => "engine=signal",
@@ -57,7 +56,7 @@ impl SamplesRecorder {
         } else {
             return None;
         };
-        Some(Nothing::Because(format!(
+        Some(Nothing::because(format!(
             "{option} has no sample with a stack: {why}"
         )))
     }
@@ -69,29 +68,43 @@ impl SamplesRecorder {
         let totals = EngineTotals::of(engine, run);
         let least = run.settings.interval * LEAST_INTERVALS;
         let is_unwanted = self.past.was_stopped || self.all_muted || !self.muted.is_empty();
-        if is_unwanted || self.apart.is_wall() || totals.cpu < least {
+        if is_unwanted || self.apart.is_wall() {
+            return None;
+        }
+        // The agent knows no CPU time of threads that it does not sample.
+        if run.threads.without_timer() > 0 {
+            return Some(Nothing::reported(
+                "threads got no CPU timer; raise the limit of pending signals (ulimit -i) or use engine=safepoint"
+                    .to_owned(),
+            ));
+        }
+        if totals.cpu < least && run.java_threads.get().is_some() {
             return None;
         }
         let signal = installed.signal();
         if totals.lost > 0 {
-            return Some(Nothing::Because(format!(
+            return Some(Nothing::because(format!(
                 "all {} were lost, as the machine left the agent no time; choose a larger interval=",
                 totals.lost
             )));
         }
         if !is_in_place(installed) {
-            return Some(Nothing::Because(format!(
+            return Some(Nothing::because(format!(
                 "the program has put a handler of its own in place of the one for signal {signal}; choose another with \
                  signal="
             )));
         }
-        let is_reported = run.threads.without_timer() > 0
-            || self.deaf.found() + engine.ended_deaf() > 0
-            || run.java_threads.get().is_none();
-        if is_reported {
-            return Some(Nothing::Reported);
+        let reported = if run.java_threads.get().is_none() {
+            Some("this VM hides its threads from the signal engine; use engine=safepoint")
+        } else if self.deaf.found() + engine.ended_deaf() > 0 {
+            Some("threads block the signal of the profiler; choose another with signal=")
+        } else {
+            None
+        };
+        if let Some(why) = reported {
+            return Some(Nothing::reported(why.to_owned()));
         }
-        Some(Nothing::Because(format!(
+        Some(Nothing::because(format!(
             "signal {signal} never came in {} ms of CPU time; use engine=safepoint",
             Duration::as_millis(&totals.cpu)
         )))

@@ -16,12 +16,12 @@ use serde_json::{Value, json};
 
 use super::android::fact_lines;
 use super::top;
-use crate::left_out;
 use crate::open::{FileArgument, Opened};
 use crate::render::screen::{
     Align, Style, bytes, columns, count, percent, plural, print, printable,
 };
 use crate::render::table;
+use crate::{left_out, nothing};
 
 /// Summarize a heap dump or profile on one screen.
 ///
@@ -152,6 +152,10 @@ fn as_text(opened: &Opened, android: Option<&AndroidFacts>, rows: usize, style: 
             "\n{}\n",
             style.warn(&printable(&note.to_string()))
         ));
+    }
+    for nothing in nothing::of(contents) {
+        let line = style.warn(&printable(&nothing.why));
+        text.push_str(&format!("\n{line}\n"));
     }
     for part in left_out::by_counts(contents) {
         text.push_str(&format!("\n{}\n", style.warn(&part)));
@@ -439,6 +443,7 @@ pub(super) fn as_json(opened: &Opened, rows: usize) -> Value {
         "bytes": contents.bytes,
         "lacks_elements": contents.lacks_elements,
         "missing": left_out::by_counts(contents),
+        "nothing_counted": nothing::as_json(contents),
         "instead_of_data": contents.instead_of_data(),
         "format": format_words(contents.format),
         "created": created(contents),

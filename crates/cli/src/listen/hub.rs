@@ -192,7 +192,7 @@ impl Hub {
                     let index = agent.waiting(|it| it.order.part() == Some(part));
                     answers.extend(answered(agent, index, None));
                 }
-                Note::Done(_) => {}
+                Note::Done(_) | Note::Mark(Mark::Nothing(_)) => {}
             }
         }
         for answer in answers {

@@ -9,6 +9,7 @@ use hprof_analysis::contents::{Contents, GrowingText, MonitorRow, MonitorTable};
 use hprof_format::ids::TraceSerial;
 use hprof_format::model::{CpuKind, LockKind};
 use hprof_stacks::{Measure, SiteTable};
+use hprof_wire::marks::Mark;
 use parking_lot::{Condvar, Mutex};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -98,6 +99,8 @@ pub struct Status {
     pub ended: Option<End>,
     /// Remarks, as sentences.
     pub notes: Vec<String>,
+    /// Why modes have counted nothing, as the agent has found at its end.
+    pub nothing: Vec<String>,
     /// Grows with each change.
     pub revision: u64,
     /// Seconds recorded so far.
@@ -122,6 +125,7 @@ struct Data {
     started: BTreeSet<Mode>,
     cost: Option<Cost>,
     notes: Vec<String>,
+    nothing: Vec<String>,
     ended: Option<(Instant, End)>,
     revision: u64,
     /// Up to when it is recorded, in milliseconds since 1970-01-01 UTC.
@@ -161,6 +165,7 @@ impl Recording {
                 started: modes.iter().copied().collect(),
                 cost: None,
                 notes: Vec::new(),
+                nothing: Vec::new(),
                 ended: None,
                 revision: 0,
                 until: since.0,
@@ -243,6 +248,13 @@ impl Recording {
             }
             data.allocated = sums;
             data.sites = Some(table);
+        }
+        for remark in &contents.comments {
+            if let Some(Mark::Nothing(nothing)) = Mark::parse(remark)
+                && !data.nothing.contains(&nothing.why)
+            {
+                data.nothing.push(nothing.why);
+            }
         }
         // The remarks of a dump are about the agent's counters since the start.
         contents.comments.clear();
@@ -372,6 +384,7 @@ impl Recording {
             cost: data.cost.clone(),
             ended: data.ended.as_ref().map(|(_, why)| why.clone()),
             notes: data.notes.clone(),
+            nothing: data.nothing.clone(),
             revision: data.revision,
             seconds: self.seconds(&data),
         }

@@ -11,7 +11,7 @@ use jni_sys::jint;
 pub use layout::{BoolFlag, Field, TextFlag, Type, WordFlag};
 pub use thread_names::VmThreadKind;
 
-use super::Jvmti;
+use super::{Fault, Jvmti};
 use layout::interpreted;
 
 /// The feature release of the running VM, such as 17.
@@ -21,7 +21,10 @@ pub struct Release(u32);
 impl Release {
     /// The release of the VM of `jvmti`. A VM that does not report it counts as older than all others.
     pub fn of(jvmti: &Jvmti) -> Self {
-        Self(jvmti.version().unwrap_or(0))
+        match Fault::UnknownRelease.is_wanted() {
+            true => Self(u32::MAX),
+            false => Self(jvmti.version().unwrap_or(0)),
+        }
     }
 
     /// True for VMs with an event for each allocated object, and with a function for the distance between them:

@@ -232,9 +232,18 @@ impl<'a> Session<'a> {
         for note in &status.notes {
             tell!("hprof-rs: {}", printable_lines(note));
         }
+        for why in &status.nothing {
+            tell!("hprof-rs: {}", printable_lines(why));
+        }
         let is_written = self.write(recording);
         let is_written = is_written.map_err(|error| self.rescue(recording, error))?;
         if !is_written && !self.is_written {
+            if !status.nothing.is_empty() {
+                bail!(
+                    "nothing was recorded in {} s, for the reason above",
+                    status.seconds
+                );
+            }
             bail!(
                 "nothing was recorded in {} s: the program {}",
                 status.seconds,
