@@ -20,6 +20,7 @@ pub mod growth;
 pub mod heap;
 pub mod input;
 pub mod leaks;
+pub mod load;
 pub mod locks;
 pub mod mapping;
 mod marks;

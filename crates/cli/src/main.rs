@@ -23,6 +23,7 @@ mod agent_library;
 mod agent_options;
 mod attach;
 mod blocks;
+mod by_time;
 mod capture;
 mod cli;
 mod commands;
@@ -53,6 +54,7 @@ mod strip_rules;
 mod suspects;
 mod thread_dumps;
 mod what_it_is;
+mod window;
 mod written;
 
 use std::error::Error;

@@ -15,10 +15,12 @@ use hprof_analysis::contents::{Contents, Dump, ReadOptions, read};
 use hprof_analysis::input::{Compression, Input};
 use hprof_analysis::stacks::Weights;
 use hprof_stacks::Depth;
+use hprof_stacks::timeline::Window;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::mapping::MappingArgument;
 use crate::memory::{self, MemoryArgument};
+use crate::window::{NoWindow, WindowArgument};
 
 /// Smaller files are read before a bar could be looked at.
 const SLOW: u64 = 64 << 20;
@@ -58,6 +60,29 @@ impl FileArgument {
     pub fn open(&self, with_heap: bool, largest: usize) -> anyhow::Result<Opened> {
         let mapping = self.mapping.read()?;
         let mut opened = self.plain.open(with_heap, largest)?;
+        if let Some(mapping) = mapping {
+            opened.contents.rename(&mapping);
+        }
+        Ok(opened)
+    }
+
+    /// Reads a part of the file's time in one pass, and says which.
+    ///
+    /// # Errors
+    /// As [`Self::open`], or if the part cannot be had.
+    pub fn open_part(
+        &self,
+        with_heap: bool,
+        largest: usize,
+        times: Times<'_>,
+    ) -> anyhow::Result<Opened> {
+        let mapping = self.mapping.read()?;
+        let PlainFileArgument {
+            file,
+            strict,
+            memory,
+        } = &self.plain;
+        let mut opened = open_part(file, with_heap, largest, *strict, *memory, times)?;
         if let Some(mapping) = mapping {
             opened.contents.rename(&mapping);
         }
@@ -126,7 +151,8 @@ impl PlainFileArgument {
         }
         bar.finish_and_clear();
         let input = Input::of_file(&name, &unpacked)?;
-        let mut opened = read_all(&self.file, input, true, 0, self.strict, self.memory)?;
+        let all = Times::default();
+        let mut opened = read_all(&self.file, input, true, 0, self.strict, self.memory, all)?;
         let input = Input::of_file(&name, &unpacked)?;
         opened.file_bytes = file_bytes;
         opened.compression = compression;
@@ -156,6 +182,8 @@ pub struct Opened {
     pub compression: Compression,
     /// When the file was changed last.
     pub modified: Option<SystemTime>,
+    /// The part of its time that was read; all of it, if there is none.
+    pub window: Option<Window>,
     /// Its contents.
     pub contents: Contents,
 }
@@ -171,8 +199,37 @@ pub fn open(
     strict: bool,
     memory: MemoryArgument,
 ) -> anyhow::Result<Opened> {
+    let all = Times::default();
+    open_part(path, with_heap, largest, strict, memory, all)
+}
+
+/// The part of a file's time to read.
+#[derive(Clone, Copy, Default)]
+pub struct Times<'a> {
+    /// The part; all of the time, if there is none.
+    pub window: Option<&'a WindowArgument>,
+    /// Costs are wanted with their times.
+    pub are_wanted: bool,
+}
+
+/// Reads a part of a file's time in one pass, and says which.
+///
+/// # Errors
+/// As [`open`], or if the part cannot be had.
+pub fn open_part(
+    path: &Path,
+    with_heap: bool,
+    largest: usize,
+    strict: bool,
+    memory: MemoryArgument,
+    times: Times<'_>,
+) -> anyhow::Result<Opened> {
     let input = Input::open(path).map_err(|error| what_it_is::explained(path, error.into()))?;
-    read_all(path, input, with_heap, largest, strict, memory)
+    let opened = read_all(path, input, with_heap, largest, strict, memory, times)?;
+    if let Some(window) = times.window {
+        window.say(&opened.name, &opened.contents);
+    }
+    Ok(opened)
 }
 
 fn read_all(
@@ -182,16 +239,24 @@ fn read_all(
     largest: usize,
     strict: bool,
     memory: MemoryArgument,
+    times: Times<'_>,
 ) -> anyhow::Result<Opened> {
     memory.watch(&input.name);
     let (name, file_bytes, compression) = (input.name.clone(), input.file_bytes, input.compression);
     let bar = progress_bar(&input);
     let length = input.mapped().map_or(0, |bytes| bytes.len() as u64);
     let step = Step::begin("reading", length);
+    let window = times.window.filter(|window| window.is_given());
+    let choose = |span| match window {
+        Some(window) => window.of(span).map_err(Into::into),
+        None => Err(NoWindow::NoTimes.into()),
+    };
     let options = ReadOptions {
         largest,
         with_heap,
         strict,
+        window: window.is_some().then_some(&choose),
+        with_times: times.are_wanted,
         progress: &|bytes| {
             memory::has_read(bytes);
             bar.inc(bytes);
@@ -209,6 +274,7 @@ fn read_all(
         file_bytes,
         compression,
         modified: std::fs::metadata(path).and_then(|it| it.modified()).ok(),
+        window: window.and_then(|window| window.chosen(&contents)),
         contents,
     })
 }

@@ -58,11 +58,6 @@ fn place_of(measure: Measure) -> usize {
     all.take_while(|&&it| it != measure).count()
 }
 
-/// True for measures whose costs come as nanoseconds.
-fn is_time(measure: Measure) -> bool {
-    measure.unit() == "ms"
-}
-
 impl Builder {
     /// Begins a profile of a file of that many bytes.
     pub(crate) fn new(length: usize) -> Self {
@@ -233,7 +228,7 @@ impl Builder {
         for ((at, trace, class), cost) in costs {
             // The sum of rounded costs is the rounded sum.
             let millis = |nanos: u128| ((nanos + 500_000) / 1_000_000) as u64;
-            let value = match is_time(Measure::ALL[at]) {
+            let value = match Measure::ALL[at].is_time() {
                 false => cost,
                 true => {
                     let before = exact[at];
@@ -266,6 +261,8 @@ impl Builder {
             damaged: self.damaged,
             others: Others::default(),
             notes: Vec::new(),
+            span: None,
+            timeline: None,
         }
     }
 }

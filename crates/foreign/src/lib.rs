@@ -18,6 +18,7 @@ mod speedscope;
 use std::ops::Range;
 
 use hprof_format::ids::ThreadSerial;
+use hprof_stacks::timeline::{Timeline, Window};
 use hprof_stacks::{Stacks, Weights};
 use thiserror::Error;
 
@@ -175,6 +176,10 @@ pub struct Profile {
     pub others: Others,
     /// Limits of the costs.
     pub notes: Vec<Note>,
+    /// The time that the file covers, if it says when costs arose.
+    pub span: Option<Window>,
+    /// Its costs with their times, if they are wanted and the file has times.
+    pub timeline: Option<Timeline>,
 }
 
 /// The number of events of a recording that are no part of a profile; [`jfr::facts`] reads them.
@@ -184,6 +189,23 @@ pub struct Others {
     pub collections: u64,
     /// Thread dumps.
     pub thread_dumps: u64,
+}
+
+/// The part of a file to read.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Part {
+    /// Only costs of this time, if the file says when costs arose.
+    pub window: Option<Window>,
+    /// Costs with their times are wanted too; they take 24 bytes each.
+    pub with_times: bool,
+}
+
+/// The time that a file of a known format covers; `None` if it does not say when costs arose.
+pub fn span(file: &[u8], kind: Kind) -> Option<Window> {
+    match kind {
+        Kind::Jfr => jfr::span(file),
+        Kind::Collapsed | Kind::Pprof | Kind::Speedscope | Kind::Firefox | Kind::Perf => None,
+    }
 }
 
 /// Reads a file of a known format. It calls `passed` with each part that was read and is not needed
@@ -196,8 +218,21 @@ pub fn read(
     kind: Kind,
     passed: &mut dyn FnMut(Range<usize>),
 ) -> Result<Profile, Unreadable> {
+    read_part(file, kind, Part::default(), passed)
+}
+
+/// Reads a part of a file, as [`read`] does all of it. Files without times have no parts.
+///
+/// # Errors
+/// If nothing of the file can be read.
+pub fn read_part(
+    file: &[u8],
+    kind: Kind,
+    part: Part,
+    passed: &mut dyn FnMut(Range<usize>),
+) -> Result<Profile, Unreadable> {
     match kind {
-        Kind::Jfr => jfr::read(file, passed),
+        Kind::Jfr => jfr::read(file, part, passed),
         Kind::Collapsed => collapsed::read(file, passed),
         Kind::Pprof => Ok(pprof::read(file, passed)),
         Kind::Speedscope => Ok(speedscope::read(file, passed)),

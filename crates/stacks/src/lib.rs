@@ -8,6 +8,7 @@
 //! any profile, so both look the same.
 
 mod call_tree;
+mod changes;
 mod depth;
 mod family;
 mod methods;
@@ -15,9 +16,11 @@ mod own;
 pub mod pictures;
 mod table;
 mod tables;
+pub mod timeline;
 mod weights;
 
 pub use call_tree::{CallTree, Node};
+pub use changes::change_points;
 pub use depth::Depth;
 pub use family::family;
 pub use methods::{MethodCost, by_method, by_thread};

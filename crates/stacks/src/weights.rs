@@ -85,6 +85,11 @@ impl Measure {
         }
     }
 
+    /// Returns whether it is a time.
+    pub fn is_time(self) -> bool {
+        self.unit() == "ms"
+    }
+
     /// The name of the measure.
     pub const fn title(self) -> &'static str {
         match self {

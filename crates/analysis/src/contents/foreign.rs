@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use hprof_foreign::{Kind, Profile};
+use hprof_foreign::{Kind, Part, Profile};
 use hprof_format::ids::ObjectId;
 use hprof_format::model::{CpuKind, LockKind, SiteOrder};
 use hprof_stacks::{Measure, Weights};
@@ -20,7 +20,12 @@ pub(super) fn read(
     options: &ReadOptions<'_>,
     forget: &dyn Fn(Range<usize>),
 ) -> Result<Contents, ReadError> {
-    let profile = hprof_foreign::read(file, kind, &mut |part| {
+    let span = hprof_foreign::span(file, kind);
+    let wanted = Part {
+        window: options.window(span)?,
+        with_times: options.with_times,
+    };
+    let profile = hprof_foreign::read_part(file, kind, wanted, &mut |part| {
         (options.progress)(part.len() as u64);
         forget(part);
     })?;
@@ -35,6 +40,8 @@ fn of_profile(profile: Profile) -> Contents {
     contents.created_millis = profile.created_millis;
     contents.others = profile.others;
     contents.notes = profile.notes;
+    contents.span = profile.span;
+    contents.timeline = profile.timeline;
     contents.stacks = profile.stacks;
     contents.threads = profile.threads.into_iter().map(thread).collect();
     for damage in profile.damage {

@@ -18,6 +18,7 @@ use hprof_format::binary::IdSize;
 use hprof_format::ids::{ObjectId, ThreadSerial, TraceSerial};
 use hprof_format::model::HeapSummary;
 use hprof_format::reader::Version;
+use hprof_stacks::timeline::{Timeline, Window};
 pub use hprof_stacks::{
     CpuRow, CpuTable, MonitorRow, MonitorTable, OldCpuRow, SiteRow, SiteTable, Tables,
 };
@@ -31,7 +32,7 @@ use crate::stacks::{Stacks, Weights};
 pub use hprof_foreign::Kind as ForeignKind;
 
 pub use damage::{DamageEntry, DamageLog};
-pub use options::{ReadError, ReadOptions};
+pub use options::{ChooseWindow, ReadError, ReadOptions};
 pub use read::{read, read_outline};
 pub use text::{GrowingText, looks_like_a_profile};
 
@@ -171,6 +172,10 @@ pub struct Contents {
     pub others: hprof_foreign::Others,
     /// Limits of the costs of a profile of another tool.
     pub notes: Vec<hprof_foreign::Note>,
+    /// The time that a profile of another tool covers, also if a part of it was read, if it has times.
+    pub span: Option<Window>,
+    /// The costs with their times, if they were wanted and there are any.
+    pub timeline: Option<Timeline>,
     /// Calls as `cpu=old` counts them.
     pub old_cpu: Vec<OldCpuRow>,
     /// Heap totals of the last record that has them.
@@ -251,6 +256,8 @@ impl Contents {
             weights: None,
             others: hprof_foreign::Others::default(),
             notes: Vec::new(),
+            span: None,
+            timeline: None,
             old_cpu: Vec::new(),
             heap_summary: None,
             settings: None,

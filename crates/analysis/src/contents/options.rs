@@ -1,9 +1,11 @@
 //! How to read an input, and why that may fail.
 
+use std::error::Error;
 use std::io;
 
 use hprof_foreign::Unreadable;
 use hprof_format::reader::HeaderError;
+use hprof_stacks::timeline::Window;
 use thiserror::Error;
 
 use super::{DamageEntry, DamageLog};
@@ -20,10 +22,17 @@ pub enum ReadError {
     /// It is a profile of another tool, and nothing of it can be read.
     #[error(transparent)]
     Foreign(#[from] Unreadable),
+    /// The time that was asked for cannot be had of it.
+    #[error(transparent)]
+    Window(Box<dyn Error + Send + Sync>),
     /// Something in it is damaged, and [`ReadOptions::strict`] is set.
     #[error("{}", .0.message)]
     Damage(DamageEntry),
 }
+
+/// Chooses a part of the time that a file covers; that is `None` if the file has no times.
+pub type ChooseWindow<'a> =
+    &'a (dyn Fn(Option<Window>) -> Result<Window, Box<dyn Error + Send + Sync>> + Sync);
 
 /// How to read.
 #[derive(Clone, Copy)]
@@ -38,6 +47,10 @@ pub struct ReadOptions<'a> {
     pub piece_bytes: u64,
     /// True to fail at the first damage instead of continuing after it.
     pub strict: bool,
+    /// Chooses the part of the time to read; all of it, if there is none.
+    pub window: Option<ChooseWindow<'a>>,
+    /// True to keep the time of each cost, of files that have times.
+    pub with_times: bool,
     /// Receives the number of uncompressed bytes read since the last call, from any thread.
     pub progress: &'a (dyn Fn(u64) + Sync),
 }
@@ -50,12 +63,20 @@ impl Default for ReadOptions<'_> {
             with_heap: true,
             piece_bytes: 16 << 20,
             strict: false,
+            window: None,
+            with_times: false,
             progress: &|_| {},
         }
     }
 }
 
 impl ReadOptions<'_> {
+    /// The part to read of a file that covers a time, if it has times.
+    pub(super) fn window(&self, span: Option<Window>) -> Result<Option<Window>, ReadError> {
+        let chosen = self.window.map(|choose| choose(span));
+        chosen.transpose().map_err(ReadError::Window)
+    }
+
     /// Fails if there is damage and that is to end the reading.
     pub(super) fn check(&self, damage: &DamageLog) -> Result<(), ReadError> {
         match damage.entries.first() {

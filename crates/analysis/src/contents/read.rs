@@ -24,6 +24,9 @@ use crate::input::{Input, Source};
 pub fn read(input: Input, options: &ReadOptions<'_>) -> Result<Contents, ReadError> {
     let left_out = input.left_out.clone();
     let mut contents = read_source(input.source, options)?;
+    if contents.span.is_none() {
+        options.window(None)?;
+    }
     contents.lacks_elements = left_out.is_so();
     Ok(contents)
 }

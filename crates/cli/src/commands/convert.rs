@@ -21,10 +21,11 @@ use hprof_stacks::pictures::{collapsed, flame_graph, page, pprof, speedscope};
 use self::format::{To, format_of_name, no_format, suits, value_name};
 use super::samples::MeasureArgument;
 use crate::export::{self, heap_views, old_view};
-use crate::open::{self, FileArgument, Opened};
+use crate::open::{self, FileArgument, Opened, Times};
 use crate::render::foreign;
 use crate::render::out::{self, Out, tell};
 use crate::render::screen::{count, percent, plural};
+use crate::window::{Bound, WindowArgument};
 use crate::written;
 
 /// Convert a profile or heap dump to a picture or to the format of another tool.
@@ -48,6 +49,15 @@ pub struct Convert {
 
     #[command(flatten)]
     measure: MeasureArgument,
+
+    /// Convert only what happened from this time on, of files that have times (JFR): a clock time (14:03:10), a date
+    /// with it, or a distance from the start (+30s) or the end (-10s).
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    from: Option<Bound>,
+
+    /// Convert only what happened before this time.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    until: Option<Bound>,
 
     /// If the file has both, convert the heap dump instead of the stacks.
     #[arg(long, conflicts_with = "measure")]
@@ -80,6 +90,7 @@ Examples:
   hprof-rs convert --to collapsed java.hprof.txt | grep -v Finalizer > stacks.collapsed
   hprof-rs convert recording.jfr -o profile.html        JFR, collapsed, pprof and others too
   hprof-rs convert --event alloc recording.jfr -o alloc.svg
+  hprof-rs convert --from 14:03:10 --until 14:03:25 recording.jfr -o slow.html
   hprof-rs convert --to csv heap.hprof | head           a table for spreadsheets
   hprof-rs convert java.hprof -o java.hprof.txt         binary to text, and back";
 
@@ -88,7 +99,15 @@ impl Convert {
         let to = self.format()?;
         // Only a table and a picture are made of the objects of a heap dump.
         let with_heap = matches!(to, To::Csv | To::Json | To::Html | To::Svg | To::Collapsed);
-        let opened = self.file.open(with_heap, 0)?;
+        let window = WindowArgument {
+            from: self.from,
+            until: self.until,
+        };
+        let times = Times {
+            window: Some(&window),
+            are_wanted: false,
+        };
+        let opened = self.file.open_part(with_heap, 0, times)?;
         open::warn_of_damage(&opened);
         if !self.heap && !matches!(to, To::Csv | To::Json | To::Text | To::Binary) {
             warn_of_cut_stacks(&opened);

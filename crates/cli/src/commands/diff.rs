@@ -18,10 +18,11 @@ use super::convert::{about, base_name, write_whole};
 use crate::export::heap_views;
 use crate::mapping::MappingArgument;
 use crate::memory::MemoryArgument;
-use crate::open::{self, Opened};
+use crate::open::{self, Opened, Times};
 use crate::render::foreign;
 use crate::render::out::tell;
 use crate::render::screen::{Align, Style, columns, count, plural, print, print_json, signed};
+use crate::window::{Bound, WindowArgument};
 use crate::written;
 
 /// Show what has changed from one heap dump or profile to another.
@@ -35,9 +36,12 @@ pub struct Diff {
     #[arg(value_name = "BEFORE")]
     before: PathBuf,
 
-    /// The second file.
-    #[arg(value_name = "AFTER")]
-    after: PathBuf,
+    /// The second file [default: another time of the first, if --before-from or one of its kind names it].
+    #[arg(value_name = "AFTER", required_unless_present_any = WINDOWS)]
+    after: Option<PathBuf>,
+
+    #[command(flatten)]
+    windows: Windows,
 
     /// The measure to compare in profiles: samples (or cpu), time, calls, live-bytes, live-objects,
     /// allocated-bytes (or alloc), allocated-objects, contention (or lock), and of other tools'
@@ -108,7 +112,50 @@ Examples:
   hprof-rs diff --measure allocated-bytes old.txt new.txt
   hprof-rs diff --normalize recording.jfr java.hprof.txt
   hprof-rs diff --normalize --flamegraph diff.html monday.txt friday.txt
-  hprof-rs diff --least 1000000 --fail-row-above 20 before.hprof after.hprof";
+  hprof-rs diff --least 1000000 --fail-row-above 20 before.hprof after.hprof
+  hprof-rs diff --from 14:00 --to 14:05 monday.jfr tuesday.jfr
+  hprof-rs diff --before-to +30s --after-from -30s recording.jfr    the start and the end of one file";
+
+/// The options for the times of one of the files.
+const WINDOWS: [&str; 4] = ["before_from", "before_to", "after_from", "after_to"];
+
+/// The parts of the time to compare, of files that have times (JFR).
+#[derive(Debug, Args)]
+struct Windows {
+    /// The first file from this time on: a clock time (14:03:10), a date with it, or a distance from the start (+30s)
+    /// or the end (-10s).
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    before_from: Option<Bound>,
+
+    /// The first file before this time.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    before_to: Option<Bound>,
+
+    /// The second file from this time on.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    after_from: Option<Bound>,
+
+    /// The second file before this time.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    after_to: Option<Bound>,
+
+    #[command(flatten)]
+    both: WindowArgument,
+}
+
+impl Windows {
+    /// The part of the first file, or of the second.
+    fn of(&self, is_second: bool) -> WindowArgument {
+        let (from, to) = match is_second {
+            false => (self.before_from, self.before_to),
+            true => (self.after_from, self.after_to),
+        };
+        WindowArgument {
+            from: from.or(self.both.from),
+            until: to.or(self.both.until),
+        }
+    }
+}
 
 /// Two tables, compared.
 struct Comparison {
@@ -130,7 +177,8 @@ impl Diff {
     }
 
     fn compare(&self) -> anyhow::Result<Comparison> {
-        if [&self.before, &self.after].map(|file| file.as_path()) == [Path::new("-"); 2] {
+        let second_file = self.after.as_ref().unwrap_or(&self.before);
+        if [&self.before, second_file].map(|file| file.as_path()) == [Path::new("-"); 2] {
             bail!("standard input can be one of the two files only");
         }
         let mapping = |file: Option<&PathBuf>| {
@@ -139,12 +187,20 @@ impl Diff {
         };
         let first = mapping(self.mapping.as_ref())?;
         let second = mapping(self.mapping_after.as_ref())?;
-        let mut before = open::open(&self.before, true, 0, self.strict, self.memory)?;
+        let windows = [self.windows.of(false), self.windows.of(true)];
+        let open = |file: &Path, window: &WindowArgument| {
+            let times = Times {
+                window: Some(window),
+                are_wanted: false,
+            };
+            open::open_part(file, true, 0, self.strict, self.memory, times)
+        };
+        let mut before = open(&self.before, &windows[0])?;
         if let Some(first) = &first {
             before.contents.rename(first);
         }
         open::warn_of_damage(&before);
-        let mut after = open::open(&self.after, true, 0, self.strict, self.memory)?;
+        let mut after = open(second_file, &windows[1])?;
         if let Some(second) = second.as_ref().or(first.as_ref()) {
             after.contents.rename(second);
         }
@@ -186,9 +242,23 @@ impl Diff {
     }
 
     fn weights(&self, before: &Opened, after: &Opened) -> anyhow::Result<(Weights, Weights)> {
+        // A time in which nothing was counted can be compared with another.
+        let none = |opened: &Opened, measure| {
+            opened.window.map(|_| Weights {
+                measure,
+                total: 0,
+                rows: Vec::new(),
+            })
+        };
         let both = |measure| {
-            let old = Weights::of(&before.contents, measure)?;
-            Some((old, Weights::of(&after.contents, measure)?))
+            let of = |opened: &Opened| Weights::of(&opened.contents, measure);
+            match (of(before), of(after)) {
+                (None, None) => None,
+                (old, new) => Some((
+                    old.or_else(|| none(before, measure))?,
+                    new.or_else(|| none(after, measure))?,
+                )),
+            }
         };
         let found = match self.measure {
             Some(measure) => both(measure),

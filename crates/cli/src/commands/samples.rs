@@ -14,12 +14,14 @@ use hprof_analysis::stacks::{
 use serde_json::{Value, json};
 
 use super::cutoff;
+use crate::by_time;
 use crate::export::{old_callees, readable};
-use crate::open::{self, FileArgument, Opened};
+use crate::open::{self, FileArgument, Opened, Times};
 use crate::render::out::tell;
 use crate::render::screen::{
     Align, Style, columns, count, percent, plural, print, print_json, printable, whole_columns,
 };
+use crate::window::{NoWindow, WindowArgument};
 
 /// Show where a profile spends CPU time, allocates or waits.
 ///
@@ -37,6 +39,9 @@ pub struct Samples {
 
     #[command(flatten)]
     measure: MeasureArgument,
+
+    #[command(flatten)]
+    window: WindowArgument,
 
     /// The number of rows, 0 for all.
     #[arg(long, value_name = "N", default_value_t = 25)]
@@ -76,7 +81,10 @@ Examples:
   hprof-rs samples --by tree --min 5 java.hprof.txt
   hprof-rs samples --by trace --top 3 java.hprof.txt
   hprof-rs samples --own com.acme --own org.acme java.hprof.txt
-  hprof-rs samples --measure live-bytes java.hprof";
+  hprof-rs samples --measure live-bytes java.hprof
+  hprof-rs samples --by time recording.jfr
+  hprof-rs samples --from 14:03:10 --to 14:03:25 recording.jfr
+  hprof-rs samples --from -30s recording.jfr           the last half minute";
 
 /// The unit by which costs are summed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -89,6 +97,8 @@ enum By {
     Thread,
     /// As a tree of calls from the outermost method.
     Tree,
+    /// By stretches of time, with the method that cost most in each, of files that have times (JFR).
+    Time,
 }
 
 impl MeasureArgument {
@@ -111,6 +121,9 @@ impl MeasureArgument {
                 .collect();
             match there.is_empty() {
                 false => format!("{name} has no such counts; it has: {}", there.join(", ")),
+                true if opened.window.is_some() => format!(
+                    "{name} has no costs of that time: the program waited; `hprof-rs samples --by time {name}` shows when it did not"
+                ),
                 true if !contents.old_cpu.is_empty() => format!(
                     "{name} holds pairs of callee and caller only (cpu=old), no stacks; it is best \
                      read as it is"
@@ -126,7 +139,11 @@ impl MeasureArgument {
 
 impl Samples {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
-        let opened = self.file.open(false, 0)?;
+        let times = Times {
+            window: Some(&self.window),
+            are_wanted: self.by == By::Time,
+        };
+        let opened = self.file.open_part(false, 0, times)?;
         open::warn_of_damage(&opened);
         let contents = &opened.contents;
         let style = Style::of_stdout();
@@ -156,7 +173,7 @@ impl Samples {
                 "headline": headline(&costs, &weights),
                 "own_methods": costs.iter().take(self.limit()).collect::<Vec<_>>(),
                 "notes": contents.notes,
-                "rows": self.json_rows(contents, &weights),
+                "rows": self.json_rows(&opened, &weights)?,
             }));
         }
         let mut text = format!(
@@ -173,6 +190,7 @@ impl Samples {
             By::Trace => self.traces(contents, &weights, style),
             By::Thread => self.threads(contents, &weights, style),
             By::Tree => self.tree(contents, &weights, style),
+            By::Time => by_time::table(&opened, weights.measure, style).ok_or(NoWindow::NoTimes)?,
         });
         text.push_str(&below_cutoff(contents, &weights, style));
         print(&text)
@@ -187,6 +205,7 @@ impl Samples {
                 .map(|callee| (callee.millis, callee.calls, callee.name, String::new()))
                 .collect(),
             By::Thread => bail!("{} does not tell threads (cpu=old)", opened.name),
+            By::Time => return Err(NoWindow::NoTimes).with_context(|| opened.name.clone()),
             By::Trace | By::Tree => contents
                 .old_cpu
                 .iter()
@@ -259,8 +278,9 @@ impl Samples {
             .is_none_or(|filter| name.contains(filter.as_str()))
     }
 
-    fn json_rows(&self, contents: &Contents, weights: &Weights) -> Value {
-        match self.by {
+    fn json_rows(&self, opened: &Opened, weights: &Weights) -> anyhow::Result<Value> {
+        let contents = &opened.contents;
+        Ok(match self.by {
             By::Method => {
                 let mut costs = by_method(&contents.stacks, weights);
                 costs.retain(|cost| self.matches(&cost.name));
@@ -287,7 +307,8 @@ impl Samples {
                 rows.collect()
             }
             By::Tree => json!(CallTree::new(&contents.stacks, weights).roots),
-        }
+            By::Time => by_time::table_json(opened, weights.measure).ok_or(NoWindow::NoTimes)?,
+        })
     }
 
     /// Methods by what they cost with the libraries that they call, if they are the program's, or by themselves.

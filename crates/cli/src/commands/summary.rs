@@ -16,12 +16,13 @@ use serde_json::{Value, json};
 
 use super::android::fact_lines;
 use super::top;
-use crate::open::{FileArgument, Opened};
+use crate::open::{FileArgument, Opened, Times};
 use crate::render::screen::{
     Align, Style, bytes, columns, count, percent, plural, print, printable,
 };
 use crate::render::table;
-use crate::{left_out, nothing};
+use crate::window::WindowArgument;
+use crate::{by_time, left_out, nothing};
 
 /// Summarize a heap dump or profile on one screen.
 ///
@@ -37,6 +38,9 @@ pub struct Summary {
     /// arrays, at most 100 [default: 5].
     #[arg(long, value_name = "N")]
     top: Option<usize>,
+
+    #[command(flatten)]
+    window: WindowArgument,
 
     /// Print JSON, with exact numbers.
     #[arg(long)]
@@ -65,7 +69,11 @@ impl Summary {
             Some(0) => (usize::MAX, ARRAYS),
             Some(top) => (top, top),
         };
-        let opened = self.file.open(true, arrays)?;
+        let times = Times {
+            window: Some(&self.window),
+            are_wanted: true,
+        };
+        let opened = self.file.open_part(true, arrays, times)?;
         let facts = facts(&self.file, &opened);
         if self.json {
             let mut all = as_json(&opened, rows);
@@ -146,6 +154,7 @@ fn as_text(opened: &Opened, android: Option<&AndroidFacts>, rows: usize, style: 
         let rows = plural(contents.old_cpu.len() as u64, "row", "rows");
         text.push_str(&format!("\n{title}: {rows}\n"));
     }
+    text.push_str(&by_time::summary(opened, style));
     text.push_str(&others(contents));
     for note in &contents.notes {
         text.push_str(&format!(
@@ -456,6 +465,7 @@ pub(super) fn as_json(opened: &Opened, rows: usize) -> Value {
         "dumps": dumps,
         "text_dumps": contents.text_dumps.len(),
         "profiles": profiles,
+        "timeline": by_time::summary_json(opened),
         "garbage_collections": contents.others.collections,
         "thread_dumps": contents.others.thread_dumps,
         "notes": contents.notes,

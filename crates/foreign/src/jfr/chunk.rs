@@ -147,7 +147,7 @@ fn events(chunk: &[u8]) -> impl Iterator<Item = Result<Event, usize>> {
 }
 
 /// The types of a chunk.
-fn metadata<'a>(chunk: &'a [u8], head: &Head) -> Option<Metadata<'a>> {
+pub(super) fn metadata<'a>(chunk: &'a [u8], head: &Head) -> Option<Metadata<'a>> {
     let parse = |event: Event| {
         let body = &chunk[..event.end];
         (event.type_id == METADATA).then(|| Metadata::parse(Cursor::new(body, event.body)))?

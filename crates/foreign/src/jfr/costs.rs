@@ -1,15 +1,17 @@
 //! The profile of a recording, chunk by chunk.
 
+use hprof_stacks::timeline::{Timeline, Window};
 use rustc_hash::FxHashMap;
 
 use super::bytes::Cursor;
 use super::chunk::{self, Head, Sink};
 use super::events::{self, Choice, Events};
+use super::moments::Moments;
 use super::plan::Plans;
 use super::pools::Pools;
 use super::resolve;
 use crate::builder::{Builder, MAX_DAMAGE};
-use crate::{Kind, NotShown, Note, Others, Profile};
+use crate::{Kind, NotShown, Note, Others, Part, Profile};
 
 /// Types of events that are counted by name, and the bytes of a name: a file may name any number.
 const MAX_NAMES: usize = 1000;
@@ -19,17 +21,20 @@ const MAX_NAME: usize = 200;
 pub(super) struct Costs {
     builder: Builder,
     choice: Choice,
+    /// Costs with their times, if they are wanted.
+    moments: Option<Moments>,
     others: Others,
     /// Events with stacks that are not shown, by name.
     not_shown: FxHashMap<Box<str>, u64>,
 }
 
 impl Costs {
-    /// Sums of a file of that many bytes.
-    pub(super) fn new(length: usize) -> Self {
+    /// Sums of a part of a file of that many bytes.
+    pub(super) fn new(length: usize, part: Part) -> Self {
         Self {
             builder: Builder::new(length),
             choice: Choice::default(),
+            moments: part.with_times.then(Moments::default),
             others: Others::default(),
             not_shown: FxHashMap::default(),
         }
@@ -57,15 +62,25 @@ impl Costs {
                 self.not_shown.insert(name.into(), count);
             }
         }
-        let lacking = resolve::resolve(bytes, events, &pools, &plans, builder, &mut self.choice);
+        let into = resolve::Into {
+            builder,
+            choice: &mut self.choice,
+            moments: self.moments.as_mut(),
+        };
+        let lacking = resolve::resolve(bytes, events, &pools, &plans, into);
         if lacking > 0 {
             builder.damage(Some(base), 0, chunk::lacking(base, lacking));
         }
     }
 
-    /// The profile of all chunks.
-    pub(super) fn finish(mut self, created_millis: Option<u64>) -> Profile {
-        self.choice.choose(&mut self.builder);
+    /// The profile of all chunks, which cover a time.
+    pub(super) fn finish(mut self, created_millis: Option<u64>, span: Option<Window>) -> Profile {
+        let chosen = self.choice.choose(&mut self.builder);
+        let timeline = self.moments.zip(span).map(|(moments, span)| Timeline {
+            span,
+            sample_nanos: moments.sample_nanos,
+            moments: moments.finish(chosen),
+        });
         let profile = self.builder.finish(Kind::Jfr, created_millis);
         // The JDK records stacks of many events that are no profile. Where there is no cost at all, they
         // show what was recorded.
@@ -79,6 +94,8 @@ impl Costs {
             count,
         });
         Profile {
+            span,
+            timeline,
             others: self.others,
             notes: Note::not_shown(not_shown.collect()).into_iter().collect(),
             ..profile
@@ -87,8 +104,8 @@ impl Costs {
 }
 
 /// The sums of one chunk, by the numbers that its events state.
-#[derive(Default)]
 pub(super) struct ChunkCosts<'a> {
+    part: Part,
     events: Option<Events>,
     /// The chunk, and what the numbers mean.
     ended: Option<(&'a [u8], Pools, Plans<'a>)>,
@@ -96,6 +113,20 @@ pub(super) struct ChunkCosts<'a> {
     /// The first damaged places, and how many more there are.
     damage: Vec<(Option<usize>, usize, String)>,
     more_damage: u64,
+}
+
+impl ChunkCosts<'_> {
+    /// No sums yet, of a part of the file.
+    pub(super) fn new(part: Part) -> Self {
+        Self {
+            part,
+            events: None,
+            ended: None,
+            others: Others::default(),
+            damage: Vec::new(),
+            more_damage: 0,
+        }
+    }
 }
 
 impl<'a> Sink<'a> for ChunkCosts<'a> {
@@ -113,7 +144,7 @@ impl<'a> Sink<'a> for ChunkCosts<'a> {
     }
 
     fn begin(&mut self, plans: &mut Plans<'a>, head: &Head) {
-        self.events = Some(Events::new(plans, head));
+        self.events = Some(Events::new(plans, head, self.part));
     }
 
     fn event(&mut self, type_id: u64, body: Cursor<'a>) -> Option<()> {

@@ -6,11 +6,12 @@ use rustc_hash::FxHashMap;
 
 use super::bytes::Cursor;
 use super::chunk::Head;
-use super::facts;
+use super::facts::{self, Fact};
 use super::metadata::{TypeId, Unit};
+use super::moments::Account;
 use super::plan::{Found, Plan, Plans, Role, Value};
-use crate::Others;
 use crate::builder::{Builder, ClassIndex};
+use crate::{Others, Part};
 
 /// The kinds of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -62,7 +63,7 @@ impl Kind {
 }
 
 /// The events by name.
-const KINDS: [(&str, Kind); 16] = [
+pub(super) const KINDS: [(&str, Kind); 16] = [
     ("jdk.ExecutionSample", Kind::Execution),
     ("jdk.NativeMethodSample", Kind::Native),
     ("jdk.CPUTimeSample", Kind::CpuTime),
@@ -118,6 +119,8 @@ pub(super) struct EventType {
 /// Their number and the sum of what they cost: nanoseconds, bytes or samples.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Cost {
+    /// The place among the sums, in the order of the first events.
+    pub(super) place: u32,
     pub(super) count: u64,
     pub(super) sum: u64,
 }
@@ -127,8 +130,14 @@ pub(super) struct Events {
     /// Places in `types`.
     index: FxHashMap<TypeId, u32>,
     pub(super) types: Vec<EventType>,
-    ticks_per_second: u64,
+    head: Head,
+    part: Part,
     pub(super) costs: FxHashMap<Key, Cost>,
+    /// The events with their times, if these are wanted: the place of the sum, the time, the cost.
+    pub(super) times: Vec<(u32, i64, u64)>,
+    /// The nanoseconds between samples of execution, if the recording says.
+    pub(super) sample_nanos: Option<u64>,
+    settings: FxHashMap<TypeId, Plan>,
     collections: Vec<TypeId>,
     dumps: Vec<TypeId>,
     /// Events with stacks, or of a name that costs something, which are not taken in.
@@ -136,12 +145,19 @@ pub(super) struct Events {
 }
 
 impl Events {
-    pub(super) fn new(plans: &mut Plans<'_>, head: &Head) -> Self {
+    pub(super) fn new(plans: &mut Plans<'_>, head: &Head, part: Part) -> Self {
+        let settings: Vec<TypeId> = plans.metadata.named(SETTING).collect();
+        let settings = settings.into_iter();
+        let settings = settings.filter_map(|id| Some((id, plans.get(id)?)));
         let mut events = Self {
             index: FxHashMap::default(),
             types: Vec::new(),
-            ticks_per_second: head.ticks_per_second,
+            head: head.clone(),
+            part,
             costs: FxHashMap::default(),
+            times: Vec::new(),
+            sample_nanos: None,
+            settings: settings.collect(),
             collections: plans.metadata.named(facts::COLLECTION).collect(),
             dumps: plans.metadata.named(facts::THREAD_DUMP).collect(),
             not_shown: FxHashMap::default(),
@@ -193,6 +209,9 @@ impl Events {
             if let Some(count) = self.not_shown.get_mut(&type_id) {
                 *count += 1;
             }
+            if self.settings.contains_key(&type_id) {
+                return self.setting(type_id, body);
+            }
             return Some(());
         };
         let EventType { kind, plan, .. } = &self.types[place as usize];
@@ -203,8 +222,8 @@ impl Events {
         };
         let (mut size, mut buffer, mut samples) = (None, 0, 1);
         let (mut weight, mut factor) = (None, None);
-        let mut nanos = 0;
-        let ticks = self.ticks_per_second;
+        let (mut nanos, mut start) = (0, None);
+        let ticks = self.head.ticks_per_second;
         plan.walk(&mut body, &mut |found| {
             let Found::Field(role, value) = found else {
                 return;
@@ -226,9 +245,25 @@ impl Events {
                 Role::Tlab => buffer = value.number(),
                 Role::Samples => samples = value.number(),
                 Role::Duration | Role::Period => nanos = in_nanos(value, ticks),
+                Role::StartTime => start = Some(value.number()),
                 _ => {}
             }
         })?;
+        let start = start.unwrap_or(self.head.start_ticks);
+        let at = self.head.wall(start);
+        if let Some(window) = self.part.window {
+            match kind {
+                // What lasts costs what of it is in the window.
+                Kind::Lock | Kind::Wait if nanos > 0 => {
+                    nanos = window.overlap(at, nanos);
+                    if nanos == 0 {
+                        return Some(());
+                    }
+                }
+                _ if !window.contains(at) => return Some(()),
+                _ => {}
+            }
+        }
         let cost = match kind {
             Kind::Execution | Kind::Native => 1,
             // Datadog's samples stand for several of a thread that stays where it is.
@@ -249,11 +284,57 @@ impl Events {
             Kind::InBuffer => buffer,
             Kind::CpuTime | Kind::Lock | Kind::Wait => nanos,
         };
-        let costs = self.costs.entry(key).or_default();
+        let place = self.costs.len() as u32;
+        let costs = self.costs.entry(key).or_insert(Cost {
+            place,
+            count: 0,
+            sum: 0,
+        });
+        if self.part.with_times {
+            self.times.push((costs.place, at, cost));
+        }
         costs.count += 1;
         costs.sum = costs.sum.saturating_add(cost);
         Some(())
     }
+
+    /// Looks at a setting: the time between samples of execution is one.
+    fn setting(&mut self, type_id: TypeId, mut body: Cursor<'_>) -> Option<()> {
+        let plan = self.settings.get(&type_id)?;
+        let (mut of, mut name, mut value) = (None, None, None);
+        plan.walk(&mut body, &mut |found| match found {
+            Found::Field(Role::Fact(Fact::Id), id) => of = Some(id.number()),
+            Found::Field(Role::Name, Value::Text(text)) => name = Some(text),
+            Found::Field(Role::Fact(Fact::Value), Value::Text(text)) => value = Some(text),
+            Found::Field(..) | Found::ElementEnd => {}
+        })?;
+        let of = of.and_then(|of| u32::try_from(of).ok()).map(TypeId);
+        let kind = of.and_then(|of| self.types.get(*self.index.get(&of)? as usize));
+        let is_of_execution = kind.is_some_and(|it| it.kind == Kind::Execution);
+        if let (true, Some(name), Some(value)) = (is_of_execution, name, value)
+            && ["period", "interval"].contains(&&*name.decode())
+        {
+            self.sample_nanos = interval(&value.decode()).or(self.sample_nanos);
+        }
+        Some(())
+    }
+}
+
+/// The event that states a setting of the recording.
+const SETTING: &str = "jdk.ActiveSetting";
+
+/// A time as settings state it: `20 ms` of the JDK, nanoseconds alone of async-profiler.
+fn interval(text: &str) -> Option<u64> {
+    let (number, unit) = text.trim().split_once(' ').unwrap_or((text.trim(), "ns"));
+    let factor = match unit {
+        "ns" => 1,
+        "us" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        _ => return None,
+    };
+    let nanos = number.parse::<u64>().ok()?.checked_mul(factor)?;
+    (nanos > 0).then_some(nanos)
 }
 
 /// The field by which an event refers to a stack.
@@ -297,8 +378,19 @@ pub(super) struct Choice {
     buffers: FxHashMap<(TraceSerial, Option<ClassIndex>), u64>,
 }
 
+/// The accounts that count.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Chosen {
+    /// The measure of samples whose clock is not stated.
+    pub(super) runners: Measure,
+    /// Samples of CPU time count as samples too.
+    pub(super) has_cpu_samples: bool,
+    /// Buffers count as allocation.
+    pub(super) has_buffers: bool,
+}
+
 impl Choice {
-    /// Adds the events of one kind at a trace.
+    /// Adds the events of one kind at a trace; gives the account to which their costs go.
     pub(super) fn add(
         &mut self,
         builder: &mut Builder,
@@ -307,7 +399,7 @@ impl Choice {
         trace: TraceSerial,
         class: Option<ClassIndex>,
         cost: Cost,
-    ) {
+    ) -> Account {
         let measure = match kind {
             Kind::Execution | Kind::Running => match clock {
                 Clock::Cpu => {
@@ -321,13 +413,14 @@ impl Choice {
                 }
                 Clock::CpuOrWall => {
                     *self.runners.entry(trace).or_default() += cost.sum;
-                    return;
+                    return Account::Runners;
                 }
             },
             Kind::Native => Measure::NativeSamples,
             Kind::CpuTime => {
                 *self.cpu_samples.entry(trace).or_default() += cost.count;
-                Measure::Time
+                builder.add(Measure::Time, trace, class, cost.sum);
+                return Account::CpuTime;
             }
             Kind::Wall => Measure::Wall,
             Kind::Allocation => {
@@ -337,7 +430,7 @@ impl Choice {
             Kind::InBuffer | Kind::OutsideBuffer => {
                 let sum = self.buffers.entry((trace, class)).or_default();
                 *sum = sum.saturating_add(cost.sum);
-                return;
+                return Account::Buffers;
             }
             Kind::Live => {
                 builder.add(Measure::LiveObjects, trace, class, cost.count);
@@ -348,15 +441,21 @@ impl Choice {
             Kind::NativeMemory => Measure::NativeBytes,
         };
         builder.add(measure, trace, class, cost.sum);
+        Account::Measure(measure)
     }
 
     /// Adds what no better account is there of. Samples of CPU time are samples like others, and
     /// buffers are made for what is allocated.
-    pub(super) fn choose(mut self, builder: &mut Builder) {
+    pub(super) fn choose(mut self, builder: &mut Builder) -> Chosen {
         self.has_execution |= !self.runners.is_empty() && !self.has_sleepers;
         let measure = match self.has_sleepers {
             true => Measure::Wall,
             false => Measure::Samples,
+        };
+        let chosen = Chosen {
+            runners: measure,
+            has_cpu_samples: !self.has_execution,
+            has_buffers: !self.has_allocation,
         };
         for (trace, count) in self.runners {
             builder.add(measure, trace, None, count);
@@ -371,5 +470,6 @@ impl Choice {
                 builder.add(Measure::AllocatedBytes, trace, class, bytes);
             }
         }
+        chosen
     }
 }

@@ -15,9 +15,11 @@ mod costs;
 mod events;
 pub mod facts;
 mod metadata;
+mod moments;
 mod plan;
 mod pools;
 mod resolve;
+mod span;
 pub mod write;
 
 use std::ops::Range;
@@ -25,6 +27,8 @@ use std::sync::OnceLock;
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
+
+pub(crate) use span::span;
 
 use crate::{Profile, Unreadable};
 use chunk::{BadHead, Head, Sink};
@@ -54,13 +58,14 @@ pub fn unreadable(file: &[u8]) -> Option<Unreadable> {
 /// If it is of another version.
 pub(crate) fn read(
     file: &[u8],
+    wanted: crate::Part,
     passed: &mut dyn FnMut(Range<usize>),
 ) -> Result<Profile, Unreadable> {
     if let Some(unreadable) = unreadable(file) {
         passed(0..file.len());
         return Err(unreadable);
     }
-    let mut costs = Costs::new(file.len());
+    let mut costs = Costs::new(file.len(), wanted);
     let mut created = None;
     let mut parts = parts(file);
     let mut read: Vec<(Range<usize>, ChunkCosts<'_>)> = Vec::new();
@@ -73,7 +78,7 @@ pub(crate) fn read(
         let is_last = next.is_empty();
         created = created.or_else(|| next.iter().find_map(Part::created));
         let look = |part: Part| {
-            let mut chunk = ChunkCosts::default();
+            let mut chunk = ChunkCosts::new(wanted);
             part.read(file, &mut chunk);
             (part.range, chunk)
         };
@@ -91,7 +96,8 @@ pub(crate) fn read(
         };
         ranges.into_iter().for_each(&mut *passed);
         if is_last {
-            return Ok(costs.finish(created));
+            let span = span(file);
+            return Ok(costs.finish(created, span));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use hprof_format::ids::ThreadSerial;
+use hprof_format::ids::{ThreadSerial, TraceSerial};
 use hprof_format::model::Line;
 use hprof_java_names::source_form;
 use hprof_stacks::{FrameIndex, family};
@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use super::bytes::{Cursor, Text};
 use super::events::{Choice, Clock, Cost, Entry, Events, Key, Kind};
 use super::metadata::TypeId;
+use super::moments::{Account, Moments};
 use super::plan::{Found, Plans, Role, Value};
 use super::pools::Pools;
 use crate::builder::{Builder, ClassIndex, StackIndex};
@@ -62,15 +63,27 @@ struct Names<'a, 'b> {
     classes: FxHashMap<Entry, Option<ClassIndex>>,
 }
 
+/// The sums to which costs are added.
+pub(super) struct Into<'b> {
+    pub(super) builder: &'b mut Builder,
+    pub(super) choice: &'b mut Choice,
+    /// Costs with their times, if they are wanted.
+    pub(super) moments: Option<&'b mut Moments>,
+}
+
 /// Adds the costs of a chunk under their names; gives the number of events whose stacks it lacks.
 pub(super) fn resolve<'a>(
     chunk: &'a [u8],
     events: Events,
     pools: &Pools,
     plans: &Plans<'a>,
-    builder: &mut Builder,
-    choice: &mut Choice,
+    into: Into<'_>,
 ) -> u64 {
+    let Into {
+        builder,
+        choice,
+        moments,
+    } = into;
     let mut names = Names {
         source: Source::new(chunk, pools, plans),
         builder,
@@ -96,6 +109,10 @@ pub(super) fn resolve<'a>(
         let stack = stack_of(key);
         (stack, key.thread, key.event, key.state, key.class)
     });
+    let mut accounts: Vec<Option<(TraceSerial, Account)>> = match moments {
+        Some(_) => vec![None; costs.len()],
+        None => Vec::new(),
+    };
     let mut lacking = 0;
     let mut last: Option<(Entry, Option<StackIndex>)> = None;
     for (key, cost) in costs {
@@ -117,7 +134,18 @@ pub(super) fn resolve<'a>(
             Kind::Execution => states.clock(entry(event.state, key.state)),
             _ => Clock::Cpu,
         };
-        choice.add(names.builder, event.kind, clock, trace, class, cost);
+        let account = choice.add(names.builder, event.kind, clock, trace, class, cost);
+        if let Some(place) = accounts.get_mut(cost.place as usize) {
+            *place = Some((trace, account));
+        }
+    }
+    if let Some(moments) = moments {
+        moments.sample_nanos = events.sample_nanos.or(moments.sample_nanos);
+        for (place, at, value) in events.times {
+            if let Some(Some((trace, account))) = accounts.get(place as usize) {
+                moments.add(at, value, *trace, *account);
+            }
+        }
     }
     lacking
 }

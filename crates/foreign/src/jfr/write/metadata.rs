@@ -15,6 +15,7 @@ pub(super) mod id {
     pub(in super::super) const EXECUTION_SAMPLE: u64 = 101;
     pub(in super::super) const ALLOCATION_SAMPLE: u64 = 102;
     pub(in super::super) const MONITOR_ENTER: u64 = 103;
+    pub(in super::super) const SPREAD: u64 = 104;
 }
 
 const STACK_FRAME: u64 = 37;
@@ -173,6 +174,7 @@ fn root() -> Element {
             .pooled("stackTrace", id::STACK_TRACE)
             .pooled("monitorClass", id::CLASS),
         )
+        .child(event(super::SPREAD, id::SPREAD, "Times Are Spread Evenly"))
         .child(annotation_type("jdk.jfr.Label", LABEL))
         .child(
             class("jdk.jfr.Category", CATEGORY)

@@ -13,6 +13,9 @@ use bytes::Bytes;
 use metadata::id;
 use pools::Pools;
 
+/// The type of event that a recording declares, and never has, if its profile did not say when events happened.
+pub(super) const SPREAD: &str = "hprof.TimesAreSpread";
+
 /// The clock's value at the start; it counts nanoseconds.
 const START_TICKS: u64 = 1;
 const TICKS_PER_SECOND: u64 = 1_000_000_000;

@@ -1,0 +1,191 @@
+//! Costs by time, as a line of marks, rows and a sentence.
+
+use hprof_analysis::load::{Change, Load, change, cpu_measure, top_methods};
+use hprof_analysis::stacks::Measure;
+use hprof_stacks::timeline::{Timeline, Window};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::open::Opened;
+use crate::render::screen::{Align, Style, columns, count, percent, printable};
+use crate::window::clock;
+
+/// Stretches in a table, and in a line.
+const ROWS: u64 = 40;
+const MARKS: u64 = 60;
+/// Marks of a line, from nothing to the highest.
+const LEVELS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Columns of the longest bar.
+const BAR: f64 = 20.0;
+
+/// The times of a file, and the part of them that was read.
+fn times(opened: &Opened) -> Option<(&Timeline, Window)> {
+    let timeline = opened.contents.timeline.as_ref()?;
+    Some((timeline, opened.window.unwrap_or(timeline.span)))
+}
+
+/// A rate with its unit.
+fn rate(load: &Load, rate: f64) -> String {
+    match load.is_in_cores() {
+        true => format!("{rate:.2}"),
+        false => count(rate.round() as u64),
+    }
+}
+
+/// The load of the CPU as one line, and the sentence on what changed; empty if the file has no times of it.
+pub fn summary(opened: &Opened, style: Style) -> String {
+    let Some((timeline, window)) = times(opened) else {
+        return String::new();
+    };
+    let Some(measure) = cpu_measure(timeline) else {
+        return String::new();
+    };
+    let load = Load::of(timeline, measure, window, MARKS);
+    let rates: Vec<f64> = rates(&load);
+    let highest = rates.iter().copied().fold(0.0, f64::max);
+    let marks = rates.iter().map(|&rate| {
+        let part = rate / highest.max(f64::MIN_POSITIVE);
+        LEVELS[((part * 8.0).ceil() as usize).min(8)]
+    });
+    let marks: String = marks.collect();
+    let title = style.bold("CPU use over time");
+    let unit = match load.is_in_cores() {
+        true => "cores",
+        false => "samples a second",
+    };
+    let scale = format!(
+        "{} to {}, {} s a mark, up to {} {unit}; `samples --by time` lists them",
+        clock(window.from),
+        clock(window.to),
+        load.stretch as f64 / 1e9,
+        rate(&load, highest),
+    );
+    let mut text = format!("\n{title}: {scale}\n{marks}\n");
+    if let Some(sentence) = sentence(opened) {
+        text.push_str(&format!("{sentence}\n"));
+    }
+    text
+}
+
+fn rates(load: &Load) -> Vec<f64> {
+    let values = load.values.iter().enumerate();
+    values
+        .map(|(at, &value)| load.rate(value, load.time_of(at)))
+        .collect()
+}
+
+/// The change that stands out in the part that was read, in words.
+fn sentence(opened: &Opened) -> Option<String> {
+    let (timeline, window) = times(opened)?;
+    let (load, found) = change(timeline, &opened.contents.stacks, window)?;
+    Some(words(&load, &found))
+}
+
+fn words(load: &Load, found: &Change) -> String {
+    let unit = match load.is_in_cores() {
+        true => "cores",
+        false => "samples a second",
+    };
+    let mut text = format!(
+        "Between {} and {} CPU use was {} {unit} instead of {}",
+        clock(found.window.from),
+        clock(found.window.to),
+        rate(load, found.rate),
+        rate(load, found.otherwise),
+    );
+    text.push_str(&match &found.method {
+        Some(method) => format!(
+            ": {:.0} % of the difference in {}.",
+            found.share * 100.0,
+            printable(method)
+        ),
+        None => "; no method has half of the difference.".to_owned(),
+    });
+    text
+}
+
+/// A table of costs of a measure by stretches of time; `None` if the file has no times.
+pub fn table(opened: &Opened, measure: Measure, style: Style) -> Option<String> {
+    let (timeline, window) = times(opened)?;
+    let load = Load::of(timeline, measure, window, ROWS);
+    let rates = rates(&load);
+    let highest = rates.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+    let tops = top_methods(timeline, &opened.contents.stacks, &load);
+    let rows: Vec<[String; 5]> = (0..)
+        .zip(tops)
+        .map(|(at, top): (usize, _)| {
+            let bar = "█".repeat((rates[at] / highest * BAR).round() as usize);
+            let (share, method) = match top {
+                Some((name, own)) => (percent(own, load.values[at]), name),
+                None => (String::new(), String::new()),
+            };
+            let rate = rate(&load, rates[at]);
+            [clock(load.time_of(at).from), rate, bar, share, method]
+        })
+        .collect();
+    let unit = match (load.is_in_cores(), measure.is_time()) {
+        (true, _) => "cores".to_owned(),
+        (false, true) => "ns/s".to_owned(),
+        (false, false) => format!("{}/s", measure.unit()),
+    };
+    let head = [
+        ("from", Align::Left),
+        (&*unit, Align::Right),
+        ("", Align::Left),
+        ("self", Align::Right),
+        ("most in", Align::Left),
+    ];
+    let mut text = columns(style, head, &rows);
+    if let Some(sentence) = sentence(opened).filter(|_| cpu_measure(timeline).is_some()) {
+        text.push_str(&format!("{sentence}\n"));
+    }
+    Some(text)
+}
+
+fn iso(at: i64) -> String {
+    let at = Timestamp::from_nanosecond(i128::from(at)).unwrap_or(Timestamp::MAX);
+    at.to_string()
+}
+
+/// The rows of [`table`] as JSON.
+pub fn table_json(opened: &Opened, measure: Measure) -> Option<Value> {
+    let (timeline, window) = times(opened)?;
+    let load = Load::of(timeline, measure, window, ROWS);
+    let tops = top_methods(timeline, &opened.contents.stacks, &load);
+    let rows = tops.into_iter().enumerate().map(|(at, top)| {
+        let time = load.time_of(at);
+        let rate = load.rate(load.values[at], time);
+        let cores = load.is_in_cores().then_some(rate);
+        let (method, own) = top.unzip();
+        json!({
+            "from": iso(time.from), "to": iso(time.to), "value": load.values[at], "cores": cores,
+            "method": method, "self": own,
+        })
+    });
+    Some(rows.collect())
+}
+
+/// The load and its change as JSON; null if the file has no times.
+pub fn summary_json(opened: &Opened) -> Value {
+    let Some((timeline, window)) = times(opened) else {
+        return Value::Null;
+    };
+    let found = change(timeline, &opened.contents.stacks, window);
+    let change = found.map(|(load, found)| {
+        json!({
+            "from": iso(found.window.from), "to": iso(found.window.to),
+            "unit": if load.is_in_cores() { "cores" } else { "samples a second" },
+            "rate": found.rate, "otherwise": found.otherwise,
+            "method": found.method, "share": found.share,
+        })
+    });
+    let load = cpu_measure(timeline).map(|measure| {
+        let load = Load::of(timeline, measure, window, MARKS);
+        json!({
+            "measure": measure, "seconds": load.stretch as f64 / 1e9,
+            "unit": if load.is_in_cores() { "cores" } else { "samples a second" },
+            "rates": rates(&load),
+        })
+    });
+    json!({"from": iso(window.from), "to": iso(window.to), "cpu": load, "change": change})
+}
