@@ -190,7 +190,9 @@ impl Samples {
             By::Trace => self.traces(contents, &weights, style),
             By::Thread => self.threads(contents, &weights, style),
             By::Tree => self.tree(contents, &weights, style),
-            By::Time => by_time::table(&opened, weights.measure, style).ok_or(NoWindow::NoTimes)?,
+            By::Time => by_time::table(&opened, weights.measure, style)
+                .ok_or(NoWindow::NoTimes)
+                .with_context(|| opened.name.clone())?,
         });
         text.push_str(&below_cutoff(contents, &weights, style));
         print(&text)
@@ -307,7 +309,9 @@ impl Samples {
                 rows.collect()
             }
             By::Tree => json!(CallTree::new(&contents.stacks, weights).roots),
-            By::Time => by_time::table_json(opened, weights.measure).ok_or(NoWindow::NoTimes)?,
+            By::Time => by_time::table_json(opened, weights.measure)
+                .ok_or(NoWindow::NoTimes)
+                .with_context(|| opened.name.clone())?,
         })
     }
 

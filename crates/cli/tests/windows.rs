@@ -1,0 +1,166 @@
+//! Parts of a recording's time: `--from` and `--to`, and costs by time, of recordings of each JDK.
+
+mod support;
+
+use java_test_harness::{Run, each_release};
+use serde_json::Value;
+use support::{Scene, run, stderr, stdout};
+
+const SETTINGS: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
+<configuration version="2.0">
+  <event name="jdk.ExecutionSample">
+    <setting name="enabled">true</setting><setting name="period">10 ms</setting>
+  </event>
+  <event name="jdk.ActiveSetting"><setting name="enabled">true</setting></event>
+</configuration>"#;
+
+/// The answer of a command as JSON.
+#[track_caller]
+fn json(scene: &Scene, arguments: &[&str]) -> Value {
+    let output = run(&mut scene.hprof_rs(arguments), "");
+    assert!(output.status.success(), "{}", stderr(&output));
+    serde_json::from_str(&stdout(&output)).expect("JSON")
+}
+
+/// The standard error of a command that fails.
+#[track_caller]
+fn refusal(scene: &Scene, arguments: &[&str]) -> String {
+    let output = run(&mut scene.hprof_rs(arguments), "");
+    assert!(!output.status.success(), "{}", stdout(&output));
+    stderr(&output)
+}
+
+/// The samples of a method with all that it calls.
+fn with_calls(answer: &Value, method: &str) -> u64 {
+    let mut rows = answer["rows"].as_array().expect("rows").iter();
+    let row = rows.find(|row| row["name"] == method);
+    row.map_or(0, |row| row["total"].as_u64().expect("a number"))
+}
+
+/// A moment of the program's clock.
+fn moment(millis: u64) -> String {
+    let millis = i64::try_from(millis).expect("a time");
+    jiff::Timestamp::from_millisecond(millis)
+        .expect("a time")
+        .to_string()
+}
+
+#[test]
+fn a_window_has_what_happened_in_it() {
+    each_release(|jdk| {
+        let scene = Scene::new();
+        let run_of = Run::new(jdk).file("s.jfc", SETTINGS);
+        let (settings, file) = (run_of.path("s.jfc"), run_of.path("r.jfr"));
+        let option = format!(
+            "-XX:StartFlightRecording=settings={},filename={}",
+            settings.display(),
+            file.display()
+        );
+        let phases = ["idle=300", "alpha=1000", "idle=500", "beta=1000"];
+        let outcome = run_of.jvm_arg(option).class("Phases").args(phases).run();
+        let outcome = outcome.expect_status(0);
+        std::fs::write(scene.path("r.jfr"), outcome.bytes("r.jfr")).unwrap();
+        let printed = &outcome.stdout;
+        let lines: Vec<Vec<&str>> = printed
+            .lines()
+            .map(|line| line.split(' ').collect())
+            .filter(|words: &Vec<&str>| words.len() == 3)
+            .collect();
+        let times = |method: &str| {
+            let line = lines.iter().find(|words| words[0] == method);
+            let line = line.expect("the phase was printed");
+            let [from, to] = [line[1], line[2]].map(|it| it.parse::<u64>().expect("a time"));
+            // The clocks of recording and program may be some milliseconds apart.
+            (moment(from - 50), moment(to + 50))
+        };
+        let samples = |window: &[&str]| {
+            let arguments = ["samples", "--json", "--top", "0", "--measure", "samples"];
+            json(&scene, &[&arguments, window, &["r.jfr"]].concat())
+        };
+        let all = samples(&[]);
+        let mut sum = 0;
+        for (method, other) in [("alpha", "beta"), ("beta", "alpha")] {
+            let (from, to) = times(method);
+            let part = samples(&["--from", &from, "--to", &to]);
+            let own = with_calls(&part, &format!("Phases.{method}"));
+            let total = part["total"].as_u64().expect("a number");
+            // A busy machine lets it run for a part of the time, which takes samples from all methods alike.
+            assert!(own >= 10 && own * 100 >= total * 98, "{method}: {part}");
+            assert_eq!(with_calls(&part, &format!("Phases.{other}")), 0, "{part}");
+            sum += own;
+        }
+        let both = with_calls(&all, "Phases.alpha") + with_calls(&all, "Phases.beta");
+        assert_eq!(sum, both, "each sample is in one of the windows");
+
+        let (from, to) = times("beta");
+        let windows = [
+            "--before-to",
+            &from,
+            "--after-from",
+            &from,
+            "--after-to",
+            &to,
+        ];
+        let arguments = [
+            &["diff", "--json", "--measure", "samples"],
+            &windows[..],
+            &["r.jfr"],
+        ];
+        let diff = json(&scene, &arguments.concat());
+        let rows = diff["rows"].as_array().expect("rows");
+        let row = |name: &str| rows.iter().find(|row| row["name"] == name);
+        let alpha = row("Phases.alpha").unwrap_or_else(|| panic!("{diff}"));
+        assert!(
+            alpha["before"].as_u64() > Some(0) && alpha["after"] == 0,
+            "{alpha}"
+        );
+
+        let by_time = [
+            "samples",
+            "--by",
+            "time",
+            "--measure",
+            "samples",
+            "--json",
+            "r.jfr",
+        ];
+        let by_time = json(&scene, &by_time);
+        let rows = by_time["rows"].as_array().expect("rows");
+        let values = rows
+            .iter()
+            .map(|row| row["value"].as_u64().expect("a number"));
+        assert_eq!(Some(values.sum()), all["total"].as_u64());
+        // A sample stands for the 10 ms of the settings.
+        let summary = json(&scene, &["summary", "--json", "r.jfr"]);
+        assert_eq!(summary["timeline"]["cpu"]["unit"], "cores", "{summary}");
+
+        let outside = refusal(&scene, &["samples", "--from", "+1h", "r.jfr"]);
+        assert!(outside.contains("the recording is of"), "{outside}");
+        let inverted = ["samples", "--from", "+2s", "--to", "+1s", "r.jfr"];
+        let inverted = refusal(&scene, &inverted);
+        assert!(inverted.contains("not before the end"), "{inverted}");
+    });
+}
+
+#[test]
+fn a_file_without_times_says_so() {
+    let scene = Scene::new();
+    std::fs::write(scene.path("x.collapsed"), "a/B.m;a/B.n 3\n").unwrap();
+    // What is written of it has no times either, although recordings have.
+    let convert = ["convert", "-o", "x.jfr", "x.collapsed"];
+    let output = run(&mut scene.hprof_rs(&convert), "");
+    assert!(output.status.success(), "{}", stderr(&output));
+    for file in ["x.collapsed", "x.jfr"] {
+        for arguments in [
+            vec!["samples", "--from", "+1s", file],
+            vec!["samples", "--by", "time", file],
+            vec!["samples", "--by", "time", "--json", file],
+            vec!["convert", "--until", "-1s", "-o", "y.svg", file],
+            vec!["diff", "--before-to", "+1s", file],
+        ] {
+            let refusal = refusal(&scene, &arguments);
+            assert!(refusal.contains("no times"), "{arguments:?}: {refusal}");
+            assert!(refusal.contains(file), "{arguments:?}: {refusal}");
+        }
+    }
+}
