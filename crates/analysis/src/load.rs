@@ -343,6 +343,3 @@ fn is_of_platform(name: &str) -> bool {
     let packages = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
     packages.iter().any(|package| name.starts_with(package))
 }
-
-#[cfg(test)]
-mod tests;
