@@ -133,7 +133,7 @@ impl Load {
             }
         }
         // What is left of the last stretch is no whole one.
-        if self.window.length() % self.stretch != 0 {
+        if !self.window.length().is_multiple_of(self.stretch) {
             counts.pop();
         }
         counts
@@ -343,3 +343,6 @@ fn is_of_platform(name: &str) -> bool {
     let packages = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
     packages.iter().any(|package| name.starts_with(package))
 }
+
+#[cfg(test)]
+mod tests;
