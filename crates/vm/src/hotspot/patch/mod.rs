@@ -1,0 +1,3 @@
+//! Changes to code of the VM. No other module writes to it.
+
+pub(crate) mod sample_hook;
