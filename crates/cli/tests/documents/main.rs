@@ -132,7 +132,7 @@ fn every_page_is_in_the_table_of_contents() {
         // The site has the documents of the repository's root beside those of docs/.
         let inside = document.strip_prefix(&docs).map(Path::to_owned);
         let name = inside
-            .unwrap_or_else(|_| PathBuf::from("../..").join(document.file_name().expect("a name")));
+            .unwrap_or_else(|_| PathBuf::from("..").join(document.file_name().expect("a name")));
         if name == Path::new("SUMMARY.md") {
             continue;
         }
