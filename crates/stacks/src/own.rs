@@ -38,15 +38,18 @@ const RUNTIMES: [&str; 21] = [
 ];
 
 /// Packages of libraries that many programs have, none of which is the program but in a profile of its own.
-const LIBRARIES: [&str; 104] = [
+const LIBRARIES: [&str; 123] = [
     "akka.",
     "antlr.",
     "brave.",
+    "cats.",
     "ch.qos.logback.",
     "com.alibaba.druid.",
     "com.alibaba.fastjson.",
     "com.amazonaws.",
+    "com.azure.",
     "com.codahale.",
+    "com.datadog.",
     "com.datastax.",
     "com.esotericsoftware.",
     "com.fasterxml.",
@@ -66,15 +69,20 @@ const LIBRARIES: [&str; 104] = [
     "com.mongodb.",
     "com.mysql.",
     "com.netflix.",
+    "com.newrelic.",
     "com.rabbitmq.",
     "com.squareup.",
     "com.thoughtworks.",
     "com.typesafe.",
+    "com.vaadin.",
     "com.zaxxer.",
     "dagger.",
+    "datadog.",
     "freemarker.",
     "gnu.trove.",
     "graphql.",
+    "io.circe.",
+    "io.debezium.",
     "io.dropwizard.",
     "io.fabric8.",
     "io.grpc.",
@@ -89,7 +97,9 @@ const LIBRARIES: [&str; 104] = [
     "io.projectreactor.",
     "io.prometheus.",
     "io.quarkus.",
+    "io.r2dbc.",
     "io.reactivex.",
+    "io.sentry.",
     "io.smallrye.",
     "io.undertow.",
     "io.vertx.",
@@ -107,9 +117,12 @@ const LIBRARIES: [&str; 104] = [
     "one.profiler.",
     "org.antlr.",
     "org.apache.",
+    "org.apiguardian.",
     "org.aspectj.",
     "org.bouncycastle.",
+    "org.camunda.",
     "org.codehaus.",
+    "org.dom4j.",
     "org.eclipse.",
     "org.ehcache.",
     "org.elasticsearch.",
@@ -122,9 +135,13 @@ const LIBRARIES: [&str; 104] = [
     "org.infinispan.",
     "org.jboss.",
     "org.jctools.",
+    "org.jdom",
     "org.joda.",
     "org.jooq.",
+    "org.jsoup.",
     "org.junit.",
+    "org.keycloak.",
+    "org.locationtech.",
     "org.mariadb.",
     "org.mockito.",
     "org.mybatis.",
@@ -143,15 +160,18 @@ const LIBRARIES: [&str; 104] = [
     "reactor.",
     "redis.clients.",
     "retrofit2.",
+    "software.amazon.",
+    "zio.",
 ];
 
 /// Parts of the names of classes that are made at run time: they have no lines, and pass calls on.
-const MADE: [&str; 7] = [
+const MADE: [&str; 8] = [
     "$$Lambda",
     "$$SpringCGLIB$$",
     "$$EnhancerBy",
     "$$FastClassBy",
     "$HibernateProxy$",
+    ".$Proxy",
     "$ByteBuddy$",
     "$MockitoMock$",
 ];
@@ -172,11 +192,20 @@ pub enum Own {
 }
 
 impl Own {
-    /// The narrowest rule by which a profile has methods of the program.
+    /// The narrowest rule by which the program has a part of what all but the runtimes cost. A server in the table of libraries may
+    /// be the program itself.
     pub fn infer(stacks: &Stacks, weights: &Weights) -> Self {
-        match by_own(stacks, weights, &Self::Inferred).is_empty() {
-            true => Self::Libraries,
-            false => Self::Inferred,
+        /// The part from which methods that are in no table are the program.
+        const PART: u64 = 20;
+        let sum = |own: &Self| -> u64 {
+            let rows = by_own(stacks, weights, own);
+            rows.iter().map(|row| row.cost).sum()
+        };
+        let all = sum(&Self::Libraries);
+        match sum(&Self::Inferred) {
+            0 => Self::Libraries,
+            own if own < all / PART => Self::Libraries,
+            _ => Self::Inferred,
         }
     }
 
@@ -189,7 +218,7 @@ impl Own {
             return false;
         }
         let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| class.starts_with(prefix));
-        if MADE.iter().any(|part| class.contains(part)) {
+        if is_made(class) {
             return false;
         }
         match self {
@@ -200,20 +229,25 @@ impl Own {
     }
 }
 
-/// Returns true if `class` is named by `pattern`, or is in the package or class that it names.
+/// Returns true of a class that was made at run time.
+fn is_made(class: &str) -> bool {
+    class.starts_with("$Proxy") || MADE.iter().any(|part| class.contains(part))
+}
+
+/// Returns true if `class` is named by `pattern`, or is in the package or class that it names. A `*` stands for any text.
 fn matches(pattern: &str, class: &str) -> bool {
-    let mut parts = pattern.trim_end_matches(['*', '.']).split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = class.strip_prefix(first) else {
-        return false;
-    };
-    for part in parts {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
+    let pattern = pattern.strip_suffix(".*").unwrap_or(pattern);
+    let pattern = pattern.strip_suffix('.').unwrap_or(pattern);
+    let begins = |rest: &str| rest.is_empty() || rest.starts_with(['.', '$', '/']);
+    match pattern.split_once('*') {
+        None => class.strip_prefix(pattern).is_some_and(begins),
+        Some((first, pattern)) => class.strip_prefix(first).is_some_and(|rest| {
+            pattern.is_empty()
+                || rest
+                    .char_indices()
+                    .any(|(at, _)| matches(pattern, &rest[at..]))
+        }),
     }
-    pattern.ends_with('*') || rest.is_empty() || rest.starts_with(['.', '$', '/'])
 }
 
 /// What a method of the program costs, with all of the JDK and of libraries that it calls.
@@ -257,14 +291,13 @@ pub fn by_own(stacks: &Stacks, weights: &Weights, own: &Own) -> Vec<OwnCost> {
         let sums = methods.entry(frame.name()).or_default();
         sums.cost += row.value;
         *sums.places.entry(frame.place()).or_default() += row.value;
-        match frames[..depth].last() {
+        let mut called = frames[..depth]
+            .iter()
+            .rev()
+            .map(|&frame| stacks.frame(frame));
+        match called.find(|frame| !is_made(&frame.class_name)) {
             None => sums.own += row.value,
-            Some(&callee) => {
-                *sums
-                    .called
-                    .entry(part_of(stacks.frame(callee)))
-                    .or_default() += row.value
-            }
+            Some(callee) => *sums.called.entry(part_of(callee)).or_default() += row.value,
         }
     }
     let most =
@@ -395,6 +428,9 @@ mod tests {
             ),
             ("io.netty.channel.nio.NioEventLoop.run", false),
             ("androidx.recyclerview.widget.RecyclerView.onLayout", false),
+            ("acme.$Proxy12.find", false),
+            ("$Proxy3.find", false),
+            ("software.amazon.awssdk.core.Client.call", false),
             ("[native] malloc", false),
             ("<empty trace>", false),
         ] {
@@ -443,6 +479,21 @@ mod tests {
     }
 
     #[test]
+    fn classes_made_at_run_time_pass_calls_on() {
+        let (stacks, weights) = profile(&[(
+            &[
+                "java.util.HashMap.get",
+                "acme.Shop$$Lambda$14/0x0800.apply",
+                "acme.Shop.list:9",
+            ],
+            5,
+        )]);
+        let rows = by_own(&stacks, &weights, &Own::Inferred);
+        assert_eq!(rows[0].name, "acme.Shop.list");
+        assert_eq!(rows[0].called, Some(("java.util".to_owned(), 5)));
+    }
+
+    #[test]
     fn a_library_by_itself_is_the_program() {
         let (stacks, weights) = profile(&[(
             &[
@@ -457,6 +508,18 @@ mod tests {
             by_own(&stacks, &weights, &own)[0].name,
             "org.apache.maven.cli.MavenCli.main"
         );
+        // So is a server that is in the table, though a library in no table has a sample.
+        let kafka: &[&str] = &[
+            "org.apache.kafka.common.record.Records.read",
+            "kafka.Kafka.main",
+        ];
+        let (stacks, weights) = profile(&[
+            (&["org.apache.kafka.common.record.Records.read"], 99),
+            (&["com.yammer.metrics.Meter.mark"], 1),
+        ]);
+        assert_eq!(Own::infer(&stacks, &weights), Own::Libraries);
+        let (stacks, weights) = profile(&[(kafka, 99)]);
+        assert_eq!(Own::infer(&stacks, &weights), Own::Inferred);
         // The JDK by itself is nothing of the program's.
         let (stacks, weights) = profile(&[(&["java.lang.Thread.run"], 5)]);
         let own = Own::infer(&stacks, &weights);
@@ -473,6 +536,9 @@ mod tests {
             ("com.acme.*Dao", "com.acme.db.OrderDao", true),
             ("com.acme.*Dao", "com.acme.db.OrderDao$Row", true),
             ("com.acme.*Dao", "com.acme.db.OrderService", false),
+            ("com.acme.*Dao", "com.acme.DaoX.OrderDao", true),
+            ("com.acme.*", "com.acmeother.A", false),
+            ("com.acme*", "com.acmeother.A", true),
             ("java.util.regex", "java.util.regex.Pattern", true),
             ("Burn", "Burn", true),
             ("*", "anything.At", true),
