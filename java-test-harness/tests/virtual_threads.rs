@@ -61,7 +61,7 @@ fn samples_name_the_virtual_thread() {
 fn the_binary_format_names_them_too() {
     each_release_since(21, |jdk| {
         let run = Run::new(jdk).agent("cpu=samples,thread=y,format=b,interval=1");
-        let run = run.class("VirtualThreads").args(["spin", "1", "2"]);
+        let run = run.class("VirtualThreads").args(["spin", "3", "2"]);
         let profile = run.run().expect_status(0).binary_profile("java.hprof");
         for name in ["virtual-0", "virtual-1"] {
             let (serial, _) = profile
