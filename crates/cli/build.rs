@@ -10,10 +10,12 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use sha2::{Digest, Sha256};
 
 mod agent_inputs;
@@ -21,6 +23,9 @@ mod agent_inputs;
 mod policy;
 
 const LIBRARY: &str = "libhprof_rs.so";
+
+/// The library as the command carries it, compressed: two fifths of its size.
+const PACKED: &str = "libhprof_rs.so.z";
 
 /// The profile of the agent, which has all optimization in whatever profile the command is built.
 const PROFILE: &str = "agent";
@@ -47,10 +52,14 @@ fn build() -> Result<(), String> {
         .ok_or("the command is built from the workspace, which is two folders up")?;
     let out = PathBuf::from(variable("OUT_DIR")?);
     println!("cargo::rerun-if-changed=build.rs");
-    // A quarter of a release's file would be names of functions. Cargo forgets a profile's `strip` for a package whose
-    // level of optimization is set.
     if variable("PROFILE")? == "release" && variable("DEBUG")? == "false" {
+        // A quarter of a release's file would be names of functions. Cargo forgets a profile's `strip` for a package
+        // whose level of optimization is set.
         println!("cargo::rustc-link-arg-bins=-Wl,--strip-all");
+        // Instances of generic functions for different types are often equal.
+        if takes_link_argument("-Wl,--icf=all", &out) {
+            println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");
+        }
     }
     println!("cargo::rerun-if-changed=agent_inputs.rs");
     println!("cargo::rerun-if-env-changed={GIVEN}");
@@ -66,13 +75,13 @@ fn build() -> Result<(), String> {
     if let Some(given) = env::var_os(GIVEN) {
         let given = PathBuf::from(given);
         println!("cargo::rerun-if-changed={}", given.display());
-        return embed(&given, &out.join(LIBRARY));
+        return embed(&given, &out.join(PACKED));
     }
     for input in agent_inputs::agent_inputs(&metadata(workspace)?, "hprof-agent")? {
         println!("cargo::rerun-if-changed={}", input.display());
     }
     let built = build_agent(workspace, &out.join("agent"))?;
-    embed(&built, &out.join(LIBRARY))
+    embed(&built, &out.join(PACKED))
 }
 
 /// Writes the content security policy of a page, whose style and script are made of these files.
@@ -177,14 +186,48 @@ fn speaks_of_this_crate(name: &OsString) -> bool {
     PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || NAMES.contains(&name.as_ref())
 }
 
-/// Puts the library where the source includes it, and tells its hash.
+/// Returns true if the linker takes an argument: LLD folds equal functions, GNU's linker refuses to.
+fn takes_link_argument(argument: &str, out: &Path) -> bool {
+    let (Ok(rustc), Ok(target)) = (variable("RUSTC"), variable("TARGET")) else {
+        return false;
+    };
+    let (source, program) = (out.join("linked.rs"), out.join("linked"));
+    let mut command = Command::new(rustc);
+    command.arg("--target").arg(target).arg("-o").arg(&program);
+    command.arg(format!("-Clink-arg={argument}"));
+    if let Some(linker) = env::var_os("RUSTC_LINKER") {
+        let mut option = OsString::from("-Clinker=");
+        option.push(linker);
+        command.arg(option);
+    }
+    for flag in env::var("CARGO_ENCODED_RUSTFLAGS")
+        .unwrap_or_default()
+        .split('\u{1f}')
+        .filter(|flag| !flag.is_empty())
+    {
+        command.arg(flag);
+    }
+    let linked = fs::write(&source, "fn main() {}")
+        .and_then(|()| command.arg(&source).output())
+        .is_ok_and(|output| output.status.success());
+    let _ = fs::remove_file(&program);
+    linked
+}
+
+/// Puts the library, compressed, where the source includes it, and tells its hash.
 fn embed(built: &Path, to: &Path) -> Result<(), String> {
     let describe = |path: &Path, error: io::Error| format!("{}: {error}", path.display());
     let library = fs::read(built).map_err(|error| describe(built, error))?;
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::best());
+    let packed = packed
+        .write_all(&library)
+        .and_then(|()| packed.finish())
+        .map_err(|error| describe(built, error))?;
     // Written only if it changed, since cargo rebuilds the command by its time stamp.
-    if fs::read(to).ok().as_deref() != Some(&library) {
-        fs::write(to, &library).map_err(|error| describe(to, error))?;
+    if fs::read(to).ok().as_deref() != Some(&packed) {
+        fs::write(to, &packed).map_err(|error| describe(to, error))?;
     }
+    println!("cargo::rustc-env=HPROF_RS_AGENT_BYTES={}", library.len());
     let hash: String = Sha256::digest(&library)
         .iter()
         .take(16)

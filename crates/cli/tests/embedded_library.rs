@@ -4,10 +4,13 @@
 mod agent_inputs;
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
+
+use flate2::read::ZlibDecoder;
 
 fn cargo(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO"))
@@ -153,7 +156,11 @@ fn linked(workspace: &Path) -> SystemTime {
         .map(|entry| entry.path().join("agent/libhprof_rs.so"))
         .find(|path| path.exists())
         .expect("the agent library");
-    let embedded = fs::read(Path::new(&out).join("libhprof_rs.so")).expect("the embedded library");
+    let packed = File::open(Path::new(&out).join("libhprof_rs.so.z")).expect("the packed library");
+    let mut embedded = Vec::new();
+    ZlibDecoder::new(packed)
+        .read_to_end(&mut embedded)
+        .expect("the embedded library");
     assert!(
         fs::read(&library).expect("the library") == embedded,
         "the embedded library is another one"

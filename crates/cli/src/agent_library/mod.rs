@@ -13,22 +13,43 @@ mod refusal;
 
 use crate::render::out::tell;
 use std::env;
-use std::io;
+use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use anyhow::Context;
+use flate2::read::ZlibDecoder;
 
 pub use folder::{Folder, User};
 use places::{Environment, Place};
 pub use refusal::Refusal;
 
-/// The library, built and stripped by the build script.
-static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libhprof_rs.so"));
+/// The library, built, stripped and compressed by the build script.
+static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libhprof_rs.so.z"));
+/// The size of the library.
+const BYTES: &str = env!("HPROF_RS_AGENT_BYTES");
 /// Names the folder of this version of the library.
 const HASH: &str = env!("HPROF_RS_AGENT_HASH");
 /// The name of the file.
 const FILE_NAME: &str = "libhprof_rs.so";
+
+/// The library's bytes.
+///
+/// # Panics
+/// If the bytes inside this program are not those that were put there: its file is damaged.
+fn library() -> &'static [u8] {
+    static LIBRARY: OnceLock<Vec<u8>> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let mut library = Vec::with_capacity(BYTES.parse().unwrap_or(0));
+        let whole = ZlibDecoder::new(PACKED).read_to_end(&mut library);
+        assert!(
+            whole.is_ok_and(|bytes| bytes.to_string() == BYTES),
+            "the agent library inside this program is damaged: install hprof-rs again"
+        );
+        library
+    })
+}
 
 /// Unpacks the library for this user, or finds it unpacked; returns its path.
 /// Places that look tampered with are named on standard error.
@@ -37,7 +58,7 @@ const FILE_NAME: &str = "libhprof_rs.so";
 /// When no place will do: all of them, each with its reason.
 pub fn unpack() -> anyhow::Result<PathBuf> {
     let places = places::in_order(&Environment::of_process());
-    let (path, refusals) = unpack_into(&places, LIBRARY, HASH, User::current());
+    let (path, refusals) = unpack_into(&places, library(), HASH, User::current());
     for refusal in refusals.iter().filter(|refusal| refusal.is_suspicious()) {
         tell!("hprof-rs: passed over: {refusal}");
     }
@@ -63,7 +84,7 @@ pub fn copy_to(dir: &Path) -> anyhow::Result<PathBuf> {
     std::fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
     Folder::open(&dir)?.check_loadable()?;
     let path = dir.join(FILE_NAME);
-    file::replace(&path, LIBRARY, 0o644).with_context(|| path.display().to_string())?;
+    file::replace(&path, library(), 0o644).with_context(|| path.display().to_string())?;
     Ok(path)
 }
 
@@ -78,7 +99,7 @@ pub fn unpack_below(handle: OwnedFd, base: &Path, user: User) -> Result<PathBuf,
     let place = Place::Shared {
         base: base.to_owned(),
     };
-    write_in(&place, &Folder::new(handle, base), LIBRARY, HASH, user)
+    write_in(&place, &Folder::new(handle, base), library(), HASH, user)
 }
 
 /// A folder of `user` alone in one that is open to several users, such as `/tmp`: the one that
