@@ -2,7 +2,8 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Two threads wait for each other's monitor, two for each other's ReentrantLock, and two for one of each. Prints
- * "ready" when all do, and ends when the file "end" appears in the current folder, or after a minute.
+ * "ready" when all do, and ends when the file "end" appears in the current folder, or after a minute. With an argument
+ * the threads of the monitors wait for their second one until the file "go" appears, and "holding" is printed first.
  */
 public class Deadlock {
     static final Object first = new Object();
@@ -12,6 +13,7 @@ public class Deadlock {
     static final ReentrantLock sixth = new ReentrantLock();
 
     static volatile int holding;
+    static boolean waits;
 
     static synchronized void hold() {
         holding++;
@@ -25,6 +27,7 @@ public class Deadlock {
     static void monitors(Object one, Object other) {
         synchronized (one) {
             meet(6);
+            while (waits && !new java.io.File("go").exists()) Thread.yield();
             synchronized (other) {
                 throw new IllegalStateException();
             }
@@ -61,6 +64,7 @@ public class Deadlock {
     }
 
     public static void main(String[] args) throws Exception {
+        waits = args.length > 0;
         Thread[] threads = {
             start("monitor-1", () -> monitors(first, second)),
             start("monitor-2", () -> monitors(second, first)),
@@ -70,6 +74,14 @@ public class Deadlock {
             start("mixed-2", () -> lockThenMonitor()),
         };
         long limit = System.nanoTime() + 60_000_000_000L;
+        if (waits) {
+            while (holding < 6) Thread.sleep(1);
+            for (int number = 2; number < 6; number++) {
+                Thread thread = threads[number];
+                while (thread.getState() == Thread.State.RUNNABLE) Thread.sleep(1);
+            }
+            System.out.println("holding");
+        }
         for (Thread thread : threads) {
             while (thread.getState() != Thread.State.BLOCKED && thread.getState() != Thread.State.WAITING) {
                 Thread.sleep(1);

@@ -236,8 +236,28 @@ fn a_refused_stop_stops_nothing() {
             let state = value(&ask(&running, "status"), "state").to_owned();
             assert_eq!(state, "running", "after {request:?}");
         }
-        assert!(ask(&running, "stop cpu").starts_with("ok\n"));
-        assert_eq!(value(&ask(&running, "status"), "state"), "stopped");
+        let reply = ask(&running, "stop cpu");
+        assert_eq!(value(&reply, "stopped"), "cpu", "{reply}");
+        let status = ask(&running, "status");
+        assert_eq!(value(&status, "state"), "stopped");
+        assert_eq!(value(&status, "recording"), "monitor");
+        for start in ["start cpu", "start cpu=samples"] {
+            let reply = ask(&running, start);
+            assert_eq!(
+                value(&reply, "recording"),
+                "monitor cpu",
+                "{start}: {reply}"
+            );
+            assert!(ask(&running, "reset cpu").starts_with("ok\n"));
+            let samples = || value(&ask(&running, "status"), "samples") != "0";
+            running.wait_until("samples", |_| samples());
+            assert!(ask(&running, "stop cpu").starts_with("ok\n"));
+        }
+        let reply = ask(&running, "start sites");
+        assert!(
+            reply.starts_with("error this run does not record sites"),
+            "{reply}"
+        );
         release(&running);
         running.finish().expect_status(0);
     });

@@ -1,7 +1,9 @@
 //! monitor=y: contention against what the programs themselves measure, waits that are none, and who
 //! has what.
 
-use java_test_harness::{Outcome, Run, Signal, TextProfile, each_release, each_release_since};
+use java_test_harness::{
+    Outcome, Run, Signal, TextProfile, agent_library, each_release, each_release_since,
+};
 
 const DUMPED: &str = "Dumping contended monitor usage ... done.\n";
 
@@ -351,6 +353,37 @@ fn a_dump_names_deadlocks() {
         }
         // A wait that goes on is charged up to each dump.
         assert!(profile.contention.iter().all(|table| table.rows.len() >= 6));
+    });
+}
+
+/// The VM tells an agent that was attached neither owners nor awaited monitors by thread.
+#[test]
+fn an_attached_agent_names_deadlocks_that_come_later() {
+    each_release(|jdk| {
+        let running = Run::new(jdk).class("Deadlock").args(["wait"]).start();
+        running.wait_for_line("holding");
+        let library = agent_library();
+        let options = format!("\"monitor=y,file={}\"", running.path("p.txt").display());
+        running.jcmd(&["JVMTI.agent_load", library.to_str().unwrap(), &options]);
+        std::fs::write(running.path("go"), "").unwrap();
+        running.wait_for_line("ready");
+        std::fs::write(running.path("end"), "").unwrap();
+        let profile = running.finish().expect_status(0).text_profile("p.txt");
+        let dump = profile.monitor_dumps.last().expect("a dump");
+        for (thread, owner) in [("monitor-1", "monitor-2"), ("monitor-2", "monitor-1")] {
+            let [waiter, holder] = [thread, owner].map(|name| profile.thread(name).serial);
+            let found = dump.monitors.iter().find(|it| it.entering == [waiter]);
+            let monitor = found.unwrap_or_else(|| panic!("{thread} waits for nothing"));
+            assert_eq!(monitor.owner, Some((holder, 1)), "{thread}");
+        }
+        let says = |words: &str| profile.comments.iter().any(|it| it.contains(words));
+        assert!(says("DEADLOCK of 2 threads:"));
+        // "mixed-2" was blocked before.
+        assert!(
+            says("threads_blocked_before_start=1"),
+            "{:?}",
+            profile.comments
+        );
     });
 }
 

@@ -14,7 +14,7 @@ use super::rows::Source;
 use super::slots::Wait;
 use super::{MAX_LOGGED, Monitors};
 use crate::output::{Record, WaitRecord};
-use crate::vm::{Jni, Ref};
+use crate::vm::{Jni, Ref, WeakRef};
 
 /// The callbacks of the mode's own environment.
 pub(super) fn table() -> raw::jvmtiEventCallbacks {
@@ -136,6 +136,7 @@ impl Monitors {
         };
         let class = self.classes.of(&self.jvmti, jni, object);
         let mut wait = Wait::new(source, class);
+        wait.object = self.keep(jni, object);
         if self.threshold.is_zero() {
             wait.row = Some(self.row(jni, thread, source, class, Some(0)));
         }
@@ -148,6 +149,7 @@ impl Monitors {
         };
         let class = self.classes.of(&self.jvmti, jni, object);
         let mut wait = Wait::new(Source::ObjectWait, class);
+        wait.object = self.keep(jni, object);
         if self.logged.load(Ordering::Relaxed) < MAX_LOGGED {
             self.logged.fetch_add(1, Ordering::Relaxed);
             wait.logged = (self.host.serial)(jni, thread);
@@ -162,6 +164,11 @@ impl Monitors {
             self.lost.not_logged.fetch_add(1, Ordering::Relaxed);
         }
         self.begin(jni, thread, free, wait);
+    }
+
+    /// A reference for dumps to the object of a wait, where the VM refuses to tell what a thread waits for.
+    fn keep(&self, jni: &Jni, object: Ref<'_>) -> Option<WeakRef> {
+        self.keeps_objects.then(|| jni.new_weak(object).ok())?
     }
 
     /// A wait of this kind ends.

@@ -85,6 +85,8 @@ pub struct Monitors {
     fields: &'static OnceLock<Fields>,
     java: OnceLock<JavaSide>,
     owned_monitors: bool,
+    /// The VM tells only agents that were there at its start which monitor a thread waits for: waits keep theirs.
+    keeps_objects: bool,
     logged: AtomicU32,
     /// The run is over, while the VM continues.
     ended: AtomicBool,
@@ -172,6 +174,7 @@ impl Monitors {
             fields: &parts.fields,
             java: OnceLock::new(),
             owned_monitors: owned_monitors && refused.can_get_owned_monitor_info() == 0,
+            keeps_objects: refused.can_get_current_contended_monitor() != 0,
             logged: AtomicU32::new(0),
             ended: AtomicBool::new(false),
             virtual_threads: AtomicBool::new(false),

@@ -29,6 +29,8 @@ pub struct Wait {
     pub is_virtual: bool,
     /// Takes the slot, unless a dump has borrowed it.
     pub virtual_thread: Option<WeakRef>,
+    /// The object waited for, where the VM would not tell a dump.
+    pub object: Option<WeakRef>,
 }
 
 impl Wait {
@@ -44,6 +46,14 @@ impl Wait {
             logged: 0,
             is_virtual: false,
             virtual_thread: None,
+            object: None,
+        }
+    }
+
+    /// Deletes the references.
+    pub fn forget(self, jni: &Jni) {
+        for reference in [self.virtual_thread, self.object].into_iter().flatten() {
+            jni.delete_weak(reference);
         }
     }
 }
@@ -113,8 +123,8 @@ impl Slots {
         let all = self.all();
         for slot in &all {
             let wait = slot.wait.lock().take();
-            if let Some(thread) = wait.and_then(|wait| wait.virtual_thread) {
-                jni.delete_weak(thread);
+            if let Some(wait) = wait {
+                wait.forget(jni);
             }
         }
         *self.free.lock() = all;

@@ -61,6 +61,13 @@ pub(super) fn write_usage(
     if usage.left_out > 0 {
         remarks.push(format!("hprof-rs: locks_left_out={}", usage.left_out));
     }
+    if usage.blocked_before > 0 {
+        remarks.push(format!(
+            "hprof-rs: threads_blocked_before_start={} (the VM does not tell an agent that was attached for which \
+             monitors; `hprof-rs stacks` shows them)",
+            usage.blocked_before
+        ));
+    }
     cx.output.write(|writer| {
         let traces = threads.iter().map(|thread| thread.trace);
         names.write_traces(writer, traces.chain(waits.traces()))?;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::Monitors;
 use super::kinds::public_class;
+use super::rows::Source;
 use crate::vm::{GlobalRef, Jni, LocalRef, Ref, StackFrame, ThreadState};
 use hprof_format::ids::ThreadSerial;
 use hprof_native_headers as raw;
@@ -44,6 +45,8 @@ pub struct Usage {
     pub locks: Vec<LockUsage>,
     /// Locks that were not looked at because there are too many.
     pub left_out: usize,
+    /// Threads that were blocked before the agent came, at monitors that nothing tells it.
+    pub blocked_before: usize,
 }
 
 /// How many locks a dump looks at; the VM is stopped for each monitor.
@@ -91,6 +94,9 @@ impl Monitors {
                 self.note_blocker(jni, thread, serial, &mut objects);
             }
         }
+        if self.keeps_objects {
+            self.note_kept(jni, &mut objects);
+        }
         let left_out = objects.left_out;
         let mut locks = Vec::new();
         for (object, mut lock) in objects.found {
@@ -101,10 +107,47 @@ impl Monitors {
             }
             locks.push(lock);
         }
+        let blocked_before = match self.keeps_objects && self.locks.java {
+            true => blocked_elsewhere(&used_by, &locks),
+            false => 0,
+        };
         Usage {
             threads: used_by,
             locks,
             left_out,
+            blocked_before,
+        }
+    }
+
+    /// The monitors that waits have kept. The VM tells their threads, but for virtual ones.
+    fn note_kept<'a>(&self, jni: &'a Jni, objects: &mut Objects<'a>) {
+        let mut kept = Vec::new();
+        self.slots.each(|wait| {
+            let object = wait.object.as_ref().and_then(|weak| jni.upgrade(weak));
+            if let Some(object) = object {
+                let thread = wait.virtual_thread.as_ref();
+                kept.push((
+                    object,
+                    thread.and_then(|weak| jni.upgrade(weak)),
+                    wait.source,
+                ));
+            }
+        });
+        for (object, thread, source) in kept {
+            let Some(lock) = objects.add(self, jni, object, true) else {
+                continue;
+            };
+            let Some(thread) = thread else {
+                continue;
+            };
+            let serial = ThreadSerial::new((self.host.serial)(jni, thread.get()));
+            let list = match source {
+                Source::ObjectWait => &mut lock.waiting,
+                _ => &mut lock.entering,
+            };
+            if !list.contains(&serial) {
+                list.push(serial);
+            }
         }
     }
 
@@ -271,6 +314,20 @@ impl Monitors {
         let serial = (self.host.serial)(jni, owner.get());
         lock.owner = Some((ThreadSerial::new(serial), entries.max(1)));
     }
+}
+
+/// The number of threads that are blocked at a monitor which is not among `locks`.
+fn blocked_elsewhere(threads: &[UsedBy], locks: &[LockUsage]) -> usize {
+    let blocked = threads.iter().filter(|thread| {
+        thread
+            .state
+            .has(raw::JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER)
+    });
+    let is_known = |serial| {
+        let mut monitors = locks.iter().filter(|lock| lock.is_monitor);
+        monitors.any(|lock| lock.entering.contains(&serial) || lock.waiting.contains(&serial))
+    };
+    blocked.filter(|thread| !is_known(thread.serial)).count()
 }
 
 impl<'a> Objects<'a> {

@@ -88,7 +88,10 @@ impl Monitors {
 
     fn take_out(&self, jni: &Jni, slot: &Slot) -> Option<Wait> {
         let mut wait = slot.wait.lock().take()?;
-        if let Some(weak) = wait.virtual_thread.take() {
+        for weak in [wait.virtual_thread.take(), wait.object.take()]
+            .into_iter()
+            .flatten()
+        {
             jni.delete_weak(weak);
         }
         Some(wait)

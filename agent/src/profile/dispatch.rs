@@ -45,9 +45,18 @@ impl<'a> Dispatcher<'a> {
 
     /// Carries out a request and says what came of it.
     pub(super) fn request(&mut self, request: Request) -> Reply {
+        let mut shows_modes = false;
         let done = match request {
-            Request::Start(_) => self.resume(),
-            Request::Stop(modes) => self.stop(&modes),
+            // Options are for the session, which asks for its modes here.
+            Request::Start(_) => self.resume(&[]),
+            Request::Resume(modes) => {
+                shows_modes = true;
+                self.resume(&modes)
+            }
+            Request::Stop(modes) => {
+                shows_modes = true;
+                self.stop(&modes)
+            }
             Request::Dump(modes) => self.dump(&modes),
             Request::Reset(modes) => self.reset(&modes),
             Request::Gc => self.cx.run.collect_garbage(),
@@ -61,6 +70,9 @@ impl<'a> Dispatcher<'a> {
             Err(text) => Reply::error(text),
         };
         reply.push("output", self.cx.output.place());
+        if shows_modes {
+            self.push_modes(&mut reply);
+        }
         reply
     }
 
@@ -134,10 +146,28 @@ impl<'a> Dispatcher<'a> {
         }
     }
 
-    /// Records again in all modes that were stopped.
-    fn resume(&mut self) -> Outcome {
-        let mut all = self.recorders.of(&[]);
+    /// Records again in these modes, or in all that were stopped.
+    fn resume(&mut self, modes: &[Mode]) -> Outcome {
+        self.recorders.check(modes)?;
+        let mut all = self.recorders.of(modes);
         all.try_for_each(|it| it.resume(&mut self.cx))
+    }
+
+    /// Adds which modes record now, and which are stopped.
+    fn push_modes(&self, reply: &mut Reply) {
+        let names = |is_recording: bool| {
+            let all = self.recorders.all().filter(|it| it.is_on());
+            let named =
+                all.filter(|it| it.mode() != Mode::Heap && it.is_recording() == is_recording);
+            let names: Vec<&str> = named.map(|it| it.mode().name()).collect();
+            names.join(" ")
+        };
+        for (name, is_recording) in [("recording", true), ("stopped", false)] {
+            let names = names(is_recording);
+            if !names.is_empty() {
+                reply.push(name, names);
+            }
+        }
     }
 
     /// Stops these modes, or all that can be stopped; none if one of those that are named cannot.
@@ -188,6 +218,7 @@ impl<'a> Dispatcher<'a> {
         reply.push("version", env!("CARGO_PKG_VERSION"));
         reply.push("pid", std::process::id());
         reply.push("modes", identity::modes(&modes));
+        self.push_modes(&mut reply);
         reply.push("options", &run.settings.text);
         reply.push("output", self.cx.output.place());
         reply.push("running_ms", self.figures.began.elapsed().as_millis());

@@ -77,7 +77,7 @@ impl Orders {
 /// the run.
 fn allowed(request: Request) -> Result<Request, String> {
     match request {
-        Request::Start(Some(_)) => {
+        Request::Start(_) => {
             Err("options come from the program's command line or `hprof-rs attach` only".to_owned())
         }
         Request::Detach => Err("only `hprof-rs control PID detach` ends the run".to_owned()),
@@ -196,7 +196,7 @@ mod tests {
         let asked: Vec<_> = orders.take().into_iter().map(|order| order.asked).collect();
         assert_eq!(asked[0], Ok(Asked::Request(Request::Status)));
         assert!(asked[1].is_err() && asked[2].is_err() && asked[4].is_err());
-        assert_eq!(asked[3], Ok(Asked::Request(Request::Start(None))));
+        assert_eq!(asked[3], Ok(Asked::Request(Request::Resume(Vec::new()))));
     }
 
     #[test]

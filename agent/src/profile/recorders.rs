@@ -91,7 +91,11 @@ impl Recorders {
             let mut all = self.all();
             if mode != Mode::Heap && !all.any(|it| it.mode() == mode && it.is_on()) {
                 let name = mode.name();
-                return Err(format!("this run does not record {name}"));
+                let instead = match mode {
+                    Mode::Cpu => "'start cpu=samples' adds it",
+                    _ => "detach, then begin with all modes",
+                };
+                return Err(format!("this run does not record {name}: {instead}"));
             }
         }
         Ok(())

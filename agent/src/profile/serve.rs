@@ -13,7 +13,7 @@ use crate::vm::VmHandle;
 pub fn serve(request: Request, vm: VmHandle) -> Reply {
     let running = Profile::get().filter(|_| is_running());
     match (request, running) {
-        (Request::Start(Some(options)), _) => start(&options, vm),
+        (Request::Start(options), _) => start(&options, vm),
         (Request::Detach, running) => {
             let reply = running.map_or_else(Reply::default, Profile::detach);
             if reply.error.is_none() {

@@ -125,8 +125,11 @@ fn add(profile: &'static Profile, jni: &Jni, wanted: &Settings) -> Result<(), St
                 .to_owned(),
         );
     }
-    if new.heap_dump && !has.heap_dump {
-        return Err("heap=dump needs no start in a run: ask for 'dump heap'".to_owned());
+    if new.heap_dump && (new.only_dumps() || !has.heap_dump) {
+        return Err(
+            "heap=dump cannot be added to a run, whose file is no heap dump: `hprof-rs dump` writes one beside it"
+                .to_owned(),
+        );
     }
     let given = match &wanted.destination {
         Destination::File(path) => {
@@ -150,5 +153,20 @@ fn add(profile: &'static Profile, jni: &Jni, wanted: &Settings) -> Result<(), St
         };
         begin_sampling(profile.run, &profile.sampling, vm)?;
     }
-    Ok(())
+    let modes = [
+        (Mode::Cpu, new.cpu_samples || new.counts_calls()),
+        (Mode::Sites, new.heap_sites),
+    ];
+    let modes = modes
+        .into_iter()
+        .filter_map(|(mode, is_wanted)| is_wanted.then_some(mode));
+    let modes: Vec<Mode> = modes.collect();
+    if modes.is_empty() {
+        return Ok(());
+    }
+    // One of them may be stopped.
+    profile
+        .request(Request::Resume(modes))
+        .error
+        .map_or(Ok(()), Err)
 }

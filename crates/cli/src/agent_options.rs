@@ -35,6 +35,11 @@ pub fn check(text: &str, environment: Option<&str>) -> Checked {
     }
 }
 
+/// True if the agent of a running JVM would begin to record with these options.
+pub fn names_mode(text: &str) -> bool {
+    hprof_options::load_late(text, &this_process()).is_ok_and(|settings| settings.is_some())
+}
+
 /// Options that name no depth with one that suits their modes.
 pub fn with_depth(text: &str, environment: Option<&str>) -> String {
     hprof_options::with_depth(text, environment, &this_process())

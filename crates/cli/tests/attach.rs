@@ -309,6 +309,33 @@ fn the_next_steps_are_shown() {
     }
 }
 
+/// The agent's reason is on the caller's terminal, whether it is there or comes now, and so is what helps.
+#[test]
+fn an_agent_that_refuses_says_why_and_what_helps() {
+    let scene = Scene::new();
+    let jvm = idle(Jdk::tested()[0], &["-XX:+EnableDynamicAgentLoading"]);
+    let pid = jvm.pid();
+    let refused = |options: &str, words: &[&str]| {
+        let output = attach(&scene, pid, &[options]);
+        let text = stderr(&output);
+        assert!(!output.status.success(), "{text}");
+        assert!(words.iter().all(|word| text.contains(word)), "{text}");
+    };
+    let missing = "cpu=samples,file=/no/such/folder/p.txt";
+    refused(
+        missing,
+        &["refuses: can't create profile file: /no/such/folder"],
+    );
+    let file = jvm.path("p.txt").display().to_string();
+    let output = attach(&scene, pid, &[&format!("cpu=samples,file={file}")]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let run = format!("a run with cpu=samples is under way there; its profile goes to {file}");
+    let detach = format!("hprof-rs control {pid} detach");
+    refused("heap=sites", &["heap=sites cannot be added", &run, &detach]);
+    let dump = format!("hprof-rs dump {pid}");
+    refused("heap=dump", &["heap=dump cannot be added", &dump, &detach]);
+}
+
 #[test]
 fn a_heap_dump_is_there_at_once_and_stays() {
     each_release(|jdk| {

@@ -16,7 +16,7 @@
 //!
 //! | Request | Effect |
 //! |---|---|
-//! | `start` | resumes all stopped modes |
+//! | `start [MODE ...]` | resumes these modes, or all that are stopped |
 //! | `start OPTIONS` | begins to profile with these agent options, or adds their modes to the run |
 //! | `stop [MODE ...]` | records no more in these modes, or in all; counts stay |
 //! | `dump [MODE ...]` | writes the tables of these modes, or of all, to the run's output, and sets the counts to zero |
@@ -77,9 +77,11 @@ impl FromStr for Mode {
 /// A request to the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
-    /// Go on, or begin with these options.
-    Start(Option<String>),
-    /// Record no more. An empty list means all modes, here and below.
+    /// Begin with these options, or add their modes.
+    Start(String),
+    /// Record again in these modes. An empty list means all modes, here and below.
+    Resume(Vec<Mode>),
+    /// Record no more.
     Stop(Vec<Mode>),
     /// Write a dump.
     Dump(Vec<Mode>),
@@ -121,7 +123,7 @@ impl Request {
     #[must_use]
     pub fn verb(&self) -> &'static str {
         match self {
-            Self::Start(_) => "start",
+            Self::Start(_) | Self::Resume(_) => "start",
             Self::Stop(_) => "stop",
             Self::Dump(_) => "dump",
             Self::Reset(_) => "reset",
@@ -151,7 +153,8 @@ impl FromStr for Request {
             _ => Err(RequestError::Surplus(name)),
         };
         match verb {
-            "start" => Ok(Self::Start((!rest.is_empty()).then(|| rest.to_owned()))),
+            // No option of the agent is a mode's bare name.
+            "start" => Ok(modes().map_or_else(|_| Self::Start(rest.to_owned()), Self::Resume)),
             "stop" => Ok(Self::Stop(modes()?)),
             "dump" => Ok(Self::Dump(modes()?)),
             "reset" => Ok(Self::Reset(modes()?)),
@@ -169,12 +172,14 @@ impl fmt::Display for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.verb())?;
         match self {
-            Self::Start(Some(options)) => write!(f, " {options}"),
+            Self::Start(options) => write!(f, " {options}"),
             Self::Object(query) => write!(f, " {query}"),
-            Self::Stop(modes) | Self::Dump(modes) | Self::Reset(modes) => modes
-                .iter()
-                .try_for_each(|mode| write!(f, " {}", mode.name())),
-            Self::Start(None) | Self::Gc | Self::Status | Self::Metrics | Self::Detach => Ok(()),
+            Self::Resume(modes) | Self::Stop(modes) | Self::Dump(modes) | Self::Reset(modes) => {
+                modes
+                    .iter()
+                    .try_for_each(|mode| write!(f, " {}", mode.name()))
+            }
+            Self::Gc | Self::Status | Self::Metrics | Self::Detach => Ok(()),
         }
     }
 }
@@ -272,8 +277,8 @@ mod tests {
     fn requests() -> impl Strategy<Value = Request> {
         let modes = || prop::collection::vec(prop::sample::select(&Mode::ALL[..]), 0..4);
         prop_oneof![
-            Just(Request::Start(None)),
-            "[a-z=,%/.0-9]{1,60}".prop_map(|options| Request::Start(Some(options))),
+            "cpu=[a-z=,%/.0-9]{1,60}".prop_map(Request::Start),
+            modes().prop_map(Request::Resume),
             modes().prop_map(Request::Stop),
             modes().prop_map(Request::Dump),
             modes().prop_map(Request::Reset),
@@ -305,6 +310,19 @@ mod tests {
                 prop_assert!(!error.to_string().is_empty());
             }
         }
+    }
+
+    #[test]
+    fn bare_modes_are_resumed_and_options_begin() {
+        let request = |line: &str| line.parse::<Request>().unwrap();
+        assert_eq!(request("start"), Request::Resume(Vec::new()));
+        let modes = vec![Mode::Cpu, Mode::Sites];
+        assert_eq!(request("start cpu sites"), Request::Resume(modes));
+        let options = "cpu=samples,depth=8".to_owned();
+        assert_eq!(
+            request("start cpu=samples,depth=8"),
+            Request::Start(options)
+        );
     }
 
     #[test]

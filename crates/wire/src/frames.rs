@@ -224,7 +224,7 @@ mod tests {
             options in "[a-z=,%/.0-9]{1,600}",
             cut in 1usize..40,
         ) {
-            let request = Request::Start(Some(options));
+            let request = Request::Start(options);
             let mut bytes = encode_request(serial, &request);
             let next = Frame { serial: 2, command: Command::ForceGc };
             bytes.extend(next.encode());
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_request_that_is_too_long_is_skipped() {
-        let request = Request::Start(Some("x".repeat(MAX_REQUEST)));
+        let request = Request::Start("x".repeat(MAX_REQUEST));
         let mut bytes = encode_request(1, &request);
         let length = bytes.len() as u32 - HEAD as u32;
         let next = Frame {

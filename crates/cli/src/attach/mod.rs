@@ -17,7 +17,8 @@ use hprof_wire::local::{ConnectError, Node, Timed, Users};
 use hprof_wire::socket::Found;
 use hprof_wire::{control, socket};
 
-use crate::render::screen::printable;
+use crate::agent_options;
+use crate::render::screen::{printable, printable_lines};
 pub use listener::listen;
 pub use protocol::{Answer, MAX_ARGUMENT, Request};
 pub use refusal::Refusal;
@@ -52,11 +53,63 @@ pub fn ask(target: &Target, request: &Request<'_>, limits: Limits) -> Result<Ans
     on_its_terms(target, || exchange(target, request, limits))
 }
 
-/// Loads the agent that this command carries, and has it do what the options say.
+/// Loads the agent that this command carries, and has it do what the options say. One that listens in the JVM is asked
+/// by its socket, where it answers with its reason if it refuses.
 ///
 /// # Errors
 /// If it is not there afterwards, or has refused the options.
 pub fn load_agent(target: &Target, options: &str, limits: Limits) -> Result<Loaded, Refusal> {
+    let begin = control::Request::Start(options.to_owned());
+    let ask = || control_as_it_is(target, &begin, limits.answer);
+    // Without a mode there is nothing to begin, and the agent is to open its socket.
+    let names_mode = agent_options::names_mode(options);
+    if names_mode && control_as_it_is(target, &control::Request::Status, limits.answer).is_ok() {
+        target.check_attachable()?;
+        return began(target, &ask()?, None, String::new());
+    }
+    match load(target, options, limits) {
+        Err(Refusal::AgentRefused { code, .. }) if names_mode => {
+            // Its reason went to the program's standard error. It says it again to a caller of its socket.
+            let idle = load(target, "", limits).ok();
+            let Some((loaded, reply)) = idle.and_then(|loaded| Some((loaded, ask().ok()?))) else {
+                let (pid, reason) = (target.pid(), None);
+                return Err(Refusal::AgentRefused { pid, code, reason });
+            };
+            let outcome = began(target, &reply, Some(code), loaded.library);
+            let status = control_as_it_is(target, &control::Request::Status, limits.answer);
+            if outcome.is_err() && status.is_ok_and(|reply| reply.get("state") == Some("idle")) {
+                // It stays for nothing.
+                let _ = control_as_it_is(target, &control::Request::Detach, limits.answer);
+            }
+            outcome
+        }
+        loaded => loaded,
+    }
+}
+
+/// The result of a request to begin.
+fn began(
+    target: &Target,
+    reply: &control::Reply,
+    code: Option<i32>,
+    library: String,
+) -> Result<Loaded, Refusal> {
+    match &reply.error {
+        None => Ok(Loaded {
+            library,
+            was_there: code.is_none(),
+        }),
+        Some(reason) => Err(Refusal::AgentRefused {
+            pid: target.pid(),
+            code: code.unwrap_or_default(),
+            reason: Some(printable_lines(
+                reason.strip_prefix("HPROF ERROR: ").unwrap_or(reason),
+            )),
+        }),
+    }
+}
+
+fn load(target: &Target, options: &str, limits: Limits) -> Result<Loaded, Refusal> {
     on_its_terms(target, || {
         let loaded = library::place(target, limits)?;
         let request = Request::Load {
@@ -67,7 +120,11 @@ pub fn load_agent(target: &Target, options: &str, limits: Limits) -> Result<Load
         let pid = target.pid();
         match protocol::agent_status(&answer.text) {
             Some(0) if answer.status == 0 => Ok(loaded),
-            Some(code) if code != 0 => Err(Refusal::AgentRefused { pid, code }),
+            Some(code) if code != 0 => Err(Refusal::AgentRefused {
+                pid,
+                code,
+                reason: None,
+            }),
             _ if answer.text.contains("Dynamic agent loading is not enabled") => {
                 Err(Refusal::NoDynamicAgents(pid))
             }
@@ -150,7 +207,7 @@ pub fn control(
                 connect: limit,
                 answer: limit,
             };
-            load_agent(target, "", limits)?;
+            load(target, "", limits)?;
             find_socket(target)?
         }
         found => found,

@@ -167,16 +167,15 @@ pub enum Refusal {
         /// Its message.
         message: String,
     },
-    /// The agent refused; it says why on the standard error of the program.
-    #[error(
-        "the agent did not start (it returned {code}): the standard error of process {} says why",
-        .pid.0
-    )]
+    /// The agent refused; where it could not be asked for its reason, that is on the standard error of the program.
+    #[error("{}", agent_refused(*pid, *code, reason.as_deref()))]
     AgentRefused {
         /// The process.
         pid: Pid,
-        /// The result of `Agent_OnAttach`.
+        /// The result of `Agent_OnAttach`, 0 if it was asked by its socket.
         code: i32,
+        /// The reason in the agent's words.
+        reason: Option<String>,
     },
     /// The library that was loaded before has no file any more.
     #[error(
@@ -232,4 +231,14 @@ pub enum Refusal {
         /// Why it failed.
         error: io::Error,
     },
+}
+
+fn agent_refused(pid: Pid, code: i32, reason: Option<&str>) -> String {
+    let pid = pid.0;
+    match reason {
+        Some(reason) => format!("the agent in process {pid} refuses: {reason}"),
+        None => format!(
+            "the agent did not start (it returned {code}): the standard error of process {pid} says why"
+        ),
+    }
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use hprof_wire::control::Request;
 
 use crate::agent_options::{self, Checked};
-use crate::attach::{self, Limits, MAX_ARGUMENT, Target};
+use crate::attach::{self, Limits, MAX_ARGUMENT, Refusal, Target};
 use crate::jvm::Jvm;
 use crate::jvm::process::Pid;
 use crate::render::out::tell;
@@ -91,7 +91,14 @@ impl Attach {
         }
         attach::sweep();
         let target = Target::find(Pid(self.pid))?;
-        let loaded = attach::load_agent(&target, &self.options, limits)?;
+        let loaded = match attach::load_agent(&target, &self.options, limits) {
+            Err(refusal @ Refusal::AgentRefused { .. }) => {
+                tell!("hprof-rs: {refusal}");
+                self.tell_what_helps(&target, limits.answer, only_dumps);
+                return Ok(ExitCode::FAILURE);
+            }
+            loaded => loaded?,
+        };
         let jvm = &target.jvm;
         let name = printable(jvm.short_name());
         let done = match loaded.was_there {
@@ -114,6 +121,25 @@ impl Attach {
 }
 
 impl Attach {
+    /// The run that is in the way of these options, and the commands that make room or do without.
+    fn tell_what_helps(&self, target: &Target, limit: Duration, only_dumps: bool) {
+        let pid = self.pid;
+        let status = attach::control_as_it_is(target, &Request::Status, limit);
+        let run = status.ok().and_then(|reply| {
+            let text = |name| reply.get(name).map(printable);
+            Some((text("modes")?, text("output")?))
+        });
+        if let Some((modes, place)) = &run {
+            tell!("  a run with {modes} is under way there; its profile goes to {place}");
+        }
+        if only_dumps {
+            tell!("  hprof-rs dump {pid}             writes a heap dump to the current folder");
+        }
+        if run.is_some() {
+            tell!("  hprof-rs control {pid} detach   writes its profile and ends the run");
+        }
+    }
+
     /// Where the profile is, and the commands to use next. An agent without a control socket has
     /// said why, on the program's standard error. A run that `ends` with its dump is ended, since it would only be in the
     /// way of the next one.

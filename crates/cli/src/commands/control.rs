@@ -51,7 +51,7 @@ pub struct Control {
 
 const LONG_HELP: &str = "\
 Requests:
-  start              resume the stopped modes
+  start [MODE...]    resume the stopped modes
   start OPTIONS      start more modes, or with other options: start cpu=samples,depth=16
   stop [MODE...]     pause recording; the counts stay
   dump [MODE...]     write the profile, and set the counts to zero; those of

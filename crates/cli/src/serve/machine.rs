@@ -75,7 +75,7 @@ impl Machine for LocalMachine {
             Refusal::AgentRefused { .. } if has_ended_soon(pid) => {
                 refused(&Refusal::Ended(process::Pid(pid.0)))
             }
-            Refusal::AgentRefused { .. } => Refused::new(
+            Refusal::AgentRefused { reason: None, .. } => Refused::new(
                 RefusedKind::Refused,
                 format!("{refusal}. {}", likely_reason(pid)),
             ),

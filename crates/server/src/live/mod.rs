@@ -315,7 +315,7 @@ impl Live {
         let id = recording.id;
         let started = recording.started();
         for mode in modes.iter().filter(|mode| !started.contains(mode)) {
-            let request = Request::Start(Some(mode.options().to_owned()));
+            let request = Request::Start(mode.options().to_owned());
             self.request(id, &request)?;
             recording.add_modes(&[*mode]);
         }
@@ -324,7 +324,7 @@ impl Live {
             return Ok(());
         }
         // The agent resumes all modes at once, so those that are to stay stopped are stopped again.
-        self.request(id, &Request::Start(None))?;
+        self.request(id, &Request::Resume(Vec::new()))?;
         recording.add_modes(modes);
         let active = recording.modes();
         let stopped = started.iter().filter(|mode| !active.contains(mode));
