@@ -3,7 +3,10 @@ import java.lang.reflect.Method;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
 
-/** 50 virtual threads that are parked with 100,000 bytes each in a local variable; then a dump into a file. */
+/**
+ * 50 virtual threads that are parked with 100,000 bytes each in a local variable; then a dump into a file. Without a file "parked"
+ * is printed, and the threads stay for a minute.
+ */
 public class ParkedVirtual {
     static byte sum;
 
@@ -22,6 +25,11 @@ public class ParkedVirtual {
         for (int i = 0; i < 50; i++) threads[i] = (Thread) start.invoke(null, (Runnable) () -> park(ready));
         ready.await();
         for (Thread thread : threads) while (thread.getState() != Thread.State.WAITING) Thread.sleep(1);
+        if (args.length == 0) {
+            System.out.println("parked");
+            Thread.sleep(60_000);
+            return;
+        }
         ManagementFactory.getPlatformMXBean(com.sun.management.HotSpotDiagnosticMXBean.class)
             .dumpHeap(args[0], true);
         Runtime.getRuntime().halt(0);

@@ -28,6 +28,7 @@ mod capture;
 mod cli;
 mod commands;
 mod export;
+mod from_jvm;
 mod gc;
 mod headings;
 mod jvm;

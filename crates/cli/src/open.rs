@@ -1,5 +1,6 @@
 //! Opens and reads a file, with a progress bar when that takes long.
 
+use crate::from_jvm::{self, Readable};
 use crate::left_out;
 use crate::partly_read;
 use crate::render::out::{self, tell};
@@ -118,8 +119,7 @@ impl PlainFileArgument {
     /// # Errors
     /// As [`Self::open`], or if there is no room for the temporary file.
     pub fn open_mapped(&self) -> anyhow::Result<(Opened, Input)> {
-        let input = Input::open(&self.file)
-            .map_err(|error| what_it_is::explained(&self.file, error.into()))?;
+        let input = open_input(&self.file, true)?;
         if input.mapped().is_some() {
             return Ok((self.open(true, 0)?, input));
         }
@@ -224,12 +224,29 @@ pub fn open_part(
     memory: MemoryArgument,
     times: Times<'_>,
 ) -> anyhow::Result<Opened> {
-    let input = Input::open(path).map_err(|error| what_it_is::explained(path, error.into()))?;
+    let input = open_input(path, with_heap)?;
     let opened = read_all(path, input, with_heap, largest, strict, memory, times)?;
     if let Some(window) = times.window {
         window.say(&opened.name, &opened.contents);
     }
     Ok(opened)
+}
+
+/// Opens a file; where heap dumps are read, that of a running JVM too.
+fn open_input(path: &Path, with_heap: bool) -> anyhow::Result<Input> {
+    let readable = match with_heap {
+        true => from_jvm::heap_dump(path)?,
+        false => Readable {
+            path: path.to_owned(),
+            name: None,
+        },
+    };
+    let input = Input::open(&readable.path);
+    let mut input = input.map_err(|error| what_it_is::explained(path, error.into()))?;
+    if let Some(name) = readable.name {
+        input.name = name;
+    }
+    Ok(input)
 }
 
 fn read_all(

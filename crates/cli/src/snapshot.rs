@@ -14,6 +14,7 @@ use hprof_analysis::snapshot::{IndexPlace, IndexState, OpenOptions, Snapshot, Sn
 
 use hprof_options::glob;
 
+use crate::from_jvm::{self, Readable};
 use crate::left_out;
 use crate::mapping::MappingArgument;
 use crate::memory;
@@ -47,7 +48,10 @@ pub fn open_indexed(path: &Path, mapping: &MappingArgument) -> Option<Snapshot> 
 /// # Errors
 /// If the file cannot be read or has no such dump.
 pub fn open(path: &Path, look: &OpenArguments) -> anyhow::Result<Snapshot> {
-    look.memory.watch(&path.display().to_string());
+    let asked = path;
+    let Readable { path, name } = from_jvm::heap_dump(asked)?;
+    let path = path.as_path();
+    look.memory.watch(&asked.display().to_string());
     let bar = Mutex::new(Progress::default());
     let folder = path
         .parent()
@@ -61,6 +65,10 @@ pub fn open(path: &Path, look: &OpenArguments) -> anyhow::Result<Snapshot> {
         let short = given.filter_map(|(class, field)| mapping.shortened(&class, &field));
         follow.without.extend(short);
     }
+    if let Some(folder) = look.index.as_ref().filter(|it| *it != Path::new("cache")) {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make the folder {} (--index)", folder.display()))?;
+    }
     let options = OpenOptions {
         dump: look.dump.dump.map(|number| number as usize - 1),
         follow,
@@ -68,6 +76,8 @@ pub fn open(path: &Path, look: &OpenArguments) -> anyhow::Result<Snapshot> {
         scratch: scratch(&folder),
         index: match (&look.index, look.no_index) {
             (_, true) => IndexPlace::Nowhere,
+            // A file without a name is not opened again.
+            _ if name.is_some() => IndexPlace::Nowhere,
             (Some(folder), _) if folder == Path::new("cache") => IndexPlace::Cache,
             (Some(folder), _) => IndexPlace::Folder(folder.clone()),
             (None, _) => IndexPlace::Beside,
@@ -88,7 +98,10 @@ pub fn open(path: &Path, look: &OpenArguments) -> anyhow::Result<Snapshot> {
         SnapshotError::NoDump(error) => anyhow::Error::msg(error),
         error => anyhow::Error::new(error).context(path.display().to_string()),
     });
-    let mut snapshot = snapshot.map_err(|error| what_it_is::explained(path, error))?;
+    let mut snapshot = snapshot.map_err(|error| what_it_is::explained(asked, error))?;
+    if let Some(name) = name {
+        snapshot.name = name;
+    }
     if let Some(mapping) = &mapping {
         snapshot.rename(mapping);
     }

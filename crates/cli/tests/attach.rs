@@ -466,6 +466,50 @@ fn a_dump_lands_in_the_callers_folder() {
     });
 }
 
+/// As `jmap` does: commands for heap dumps take a process id, and the others name the command that helps.
+#[test]
+fn commands_for_files_take_running_jvms() {
+    let scene = Scene::new();
+    let jvm = idle(Jdk::tested()[0], &[]);
+    let pid = jvm.pid().to_string();
+    for command in ["histogram", "threads", "leaks"] {
+        let output = run(&mut scene.hprof_rs(&[command, &pid]), "");
+        let said = stderr(&output);
+        assert!(output.status.success(), "{command}: {said}");
+        assert!(
+            said.contains(&format!("process {pid} writes a heap dump")),
+            "{said}"
+        );
+        assert!(
+            said.contains(&format!("`hprof-rs dump {pid}` keeps one")),
+            "{said}"
+        );
+    }
+    let output = run(&mut scene.hprof_rs(&["histogram", "--json", &pid]), "");
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let file = json["file"].as_str().expect("a name");
+    assert!(file.contains(&format!("(process {pid})")), "{file}");
+    for command in ["samples", "gc", "sites"] {
+        let output = run(&mut scene.hprof_rs(&[command, &pid]), "");
+        let said = stderr(&output);
+        assert!(!output.status.success(), "{command}: {said}");
+        assert!(
+            said.contains(&format!("`hprof-rs record {pid} -d 30")),
+            "{command}: {said}"
+        );
+    }
+    let output = run(&mut scene.hprof_rs(&["leaks", "4294967295"]), "");
+    assert!(
+        stderr(&output).contains("it is no JVM's process id"),
+        "{}",
+        stderr(&output)
+    );
+    let left: Vec<_> = std::fs::read_dir(scene.path(""))
+        .expect("a folder")
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
 #[test]
 fn a_name_of_no_program_is_refused() {
     let scene = Scene::new();

@@ -105,6 +105,61 @@ fn a_histogram_adds_up() {
     assert!(stderr(&other).contains("holds 1 heap dump, not 7"));
 }
 
+/// Two threads were in one place, and two virtual threads have no names.
+#[test]
+fn equal_stacks_of_threads_are_one_row() {
+    let scene = Scene::new();
+    let start = |id: u32, name: &str| {
+        format!("THREAD START (obj=5000{id}, id = {id}, name=\"{name}\", group=\"main\")\n")
+    };
+    let trace = |serial: u32, thread: u32, line: u32| {
+        format!("TRACE {serial}: (thread={thread})\n\tApp.work(App.java:{line})\n")
+    };
+    let profile = [
+        "JAVA PROFILE 1.0.1, created Fri Nov 20 10:34:10 2026\n\n--------\n\n",
+        &start(200_001, "main"),
+        &start(200_002, ""),
+        &start(200_003, ""),
+        &trace(300_001, 200_001, 7),
+        &trace(300_002, 200_002, 9),
+        &trace(300_003, 200_003, 9),
+        "CPU SAMPLES BEGIN (total = 10) Fri Nov 20 10:34:12 2026\n\
+         rank   self  accum   count trace method\n\
+         \u{20}  1 40.00% 40.00%       4 300001 App.work\n\
+         \u{20}  2 30.00% 70.00%       3 300002 App.work\n\
+         \u{20}  3 30.00% 100.00%       3 300003 App.work\n\
+         CPU SAMPLES END\n",
+    ];
+    std::fs::write(scene.path("p.txt"), profile.concat()).expect("a file");
+    let shown = |arguments: &[&str]| {
+        let output = run(
+            &mut scene.hprof_rs(&[&["samples", "p.txt"], arguments].concat()),
+            "",
+        );
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output)
+    };
+    let traces = shown(&["--by", "trace"]);
+    assert!(
+        traces.contains("6 samples (60.0%), 2 traces from 300002 on\n"),
+        "{traces}"
+    );
+    assert_eq!(
+        traces.matches("    App.work (App.java:9)\n").count(),
+        1,
+        "{traces}"
+    );
+    let threads = shown(&["--by", "thread"]);
+    assert!(threads.contains("(2 threads without a name"), "{threads}");
+    let json: serde_json::Value =
+        serde_json::from_str(&shown(&["--by", "trace", "--json"])).expect("JSON");
+    assert_eq!(json["rows"][0]["cost"], 6);
+    assert_eq!(
+        json["rows"][0]["traces"],
+        serde_json::json!([300_002, 300_003])
+    );
+}
+
 #[test]
 fn samples_are_summed_up_in_every_way() {
     let file = data("cpu-samples.txt");

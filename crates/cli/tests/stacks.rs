@@ -249,6 +249,44 @@ fn laptops_and_phones_show_the_page_in_light_and_dark() {
     }
 }
 
+/// The deadlock is the first thing on the screen, with the lines and locks of both threads.
+#[test]
+fn a_deadlock_comes_first_with_its_stacks() {
+    let jvm = deadlocked(Jdk::feature_release(17));
+    let scene = Scene::new();
+    let output = run(&mut scene.hprof_rs(&["stacks", &jvm.pid().to_string()]), "");
+    let text = stdout(&output);
+    assert!(text.starts_with("Deadlock of 2 threads\n"), "{text}");
+    let step = text.find("\"monitor-1\" waits for java.lang.StringBuilder 0x");
+    let step = step.unwrap_or_else(|| panic!("{text}"));
+    let frames = &text[step..];
+    let line = frames.lines().nth(1).unwrap_or_default();
+    assert!(
+        line.starts_with("    at Deadlock.monitors(Deadlock.java:"),
+        "{line}"
+    );
+    let end = text.find("\nLocks ").unwrap_or_else(|| panic!("{text}"));
+    assert!(step < end, "{text}");
+}
+
+/// The JVM's own dump leaves them out.
+#[test]
+fn virtual_threads_of_a_running_jvm_are_shown() {
+    for feature in [21, 25] {
+        let jdk = Jdk::feature_release(feature);
+        let jvm = Run::new(jdk).class("ParkedVirtual").start();
+        jvm.wait_for_line("parked");
+        let report = report(&Scene::new(), &[&jvm.pid().to_string()]);
+        let last = &report["dumps"][0];
+        assert_eq!(last["virtual_threads"], 50, "JDK {feature}");
+        let mut groups = report["stacks"].as_array().expect("groups").iter();
+        let found = groups.find(|group| group["threads"] == 50);
+        let group = found.unwrap_or_else(|| panic!("JDK {feature}: {report}"));
+        let frames = group["frames"].to_string();
+        assert!(frames.contains("ParkedVirtual.park"), "{frames}");
+    }
+}
+
 #[test]
 fn a_jvm_that_is_stopped_is_named_at_once() {
     let jvm = deadlocked(Jdk::feature_release(17));

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
+use crate::frames::Frames;
 use crate::model::{Dump, WaitKind, dotted};
 
 /// A thread of a deadlock.
@@ -14,6 +15,23 @@ pub struct Step {
     pub lock: String,
     /// The name of the thread that holds that.
     pub owner: String,
+    /// The address of that object, or its hash in JSON dumps; empty if the dump does not have it.
+    pub lock_id: String,
+    /// The frames of the thread, innermost first.
+    pub frames: Vec<String>,
+}
+
+impl Step {
+    /// A step that the dump's list of threads completes.
+    pub(crate) fn new(thread: String, lock: String, owner: String) -> Self {
+        Self {
+            thread,
+            lock,
+            owner,
+            lock_id: String::new(),
+            frames: Vec::new(),
+        }
+    }
 }
 
 /// Threads that wait for each other in a circle.
@@ -84,11 +102,8 @@ impl Reported {
         } else if let Some((_, owner)) = text.split_once("which is held by ")
             && let (Some(owner), Some(thread)) = (quoted(owner), self.thread.take())
         {
-            self.steps.push(Step {
-                thread,
-                lock: std::mem::take(&mut self.lock),
-                owner,
-            });
+            let lock = std::mem::take(&mut self.lock);
+            self.steps.push(Step::new(thread, lock, owner));
         }
         true
     }
@@ -114,11 +129,23 @@ impl Reported {
 }
 
 /// All deadlocks of a dump: those that it reports, and circles of threads that wait for what others hold.
-pub(crate) fn all(dump: &Dump) -> Vec<Deadlock> {
+pub(crate) fn all(dump: &Dump, frames: &Frames) -> Vec<Deadlock> {
     let mut found = dump.deadlocks.clone();
     for circle in circles(dump) {
         if !found.iter().any(|known| known.names() == circle.names()) {
             found.push(circle);
+        }
+    }
+    if found.is_empty() {
+        return found;
+    }
+    let threads = dump.threads.iter().map(|thread| (&*thread.name, thread));
+    let threads: FxHashMap<&str, &crate::Thread> = threads.collect();
+    for step in found.iter_mut().flat_map(|deadlock| &mut deadlock.steps) {
+        if let Some(thread) = threads.get(&*step.thread) {
+            let wait = thread.wait.as_ref();
+            step.lock_id = wait.map(|wait| wait.lock.id.clone()).unwrap_or_default();
+            step.frames = frames.of(thread.stack).map(str::to_owned).collect();
         }
     }
     found
@@ -181,11 +208,11 @@ fn circles(dump: &Dump) -> Vec<Deadlock> {
         while let Some(next) = owners[at] {
             let thread = &dump.threads[at];
             let lock = thread.wait.as_ref().map(|wait| wait.lock.class.clone());
-            steps.push(Step {
-                thread: thread.name.clone(),
-                lock: lock.unwrap_or_default(),
-                owner: dump.threads[next].name.clone(),
-            });
+            steps.push(Step::new(
+                thread.name.clone(),
+                lock.unwrap_or_default(),
+                dump.threads[next].name.clone(),
+            ));
             at = next;
             if at == first {
                 break;

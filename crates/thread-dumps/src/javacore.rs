@@ -129,14 +129,9 @@ impl Reader {
                 if self.circle.first().is_some_and(|(first, _)| first == name) {
                     let circle = std::mem::take(&mut self.circle);
                     let owners = circle.iter().skip(1).chain(circle.first());
-                    let steps = circle
-                        .iter()
-                        .zip(owners)
-                        .map(|((thread, lock), owner)| Step {
-                            thread: thread.clone(),
-                            lock: lock.clone(),
-                            owner: owner.0.clone(),
-                        });
+                    let steps = circle.iter().zip(owners).map(|((thread, lock), owner)| {
+                        Step::new(thread.clone(), lock.clone(), owner.0.clone())
+                    });
                     self.dump.deadlocks.push(Deadlock {
                         steps: steps.collect(),
                         is_reported: true,

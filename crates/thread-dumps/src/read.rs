@@ -75,6 +75,23 @@ impl Dumps {
     }
 }
 
+impl Dumps {
+    /// Adds the virtual threads of a dump in JSON to the last dump, which has none; returns how many.
+    ///
+    /// # Errors
+    /// If that is no dump in JSON.
+    pub fn add_virtual_threads(&mut self, file: &[u8]) -> Result<usize, NoDump> {
+        let dump = json::dump(&decoded(file), &mut self.frames).map_err(NoDump::Json)?;
+        let found = dump.threads.into_iter().filter(|thread| thread.is_virtual);
+        let found: Vec<_> = found.collect();
+        let count = found.len();
+        if let Some(last) = self.dumps.last_mut() {
+            last.threads.extend(found);
+        }
+        Ok(count)
+    }
+}
+
 /// The dumps of a text, in the form that it has.
 fn all(text: &str, frames: &mut Frames) -> Result<Vec<Dump>, NoDump> {
     // A log in JSON may have dumps between its lines.

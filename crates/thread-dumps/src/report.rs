@@ -149,7 +149,7 @@ impl Report {
             return report;
         };
         let owners = deadlocks::owners(last);
-        report.deadlocks = deadlocks::all(last);
+        report.deadlocks = deadlocks::all(last, &dumps.frames);
         report.locks = locks(dumps, last, &owners);
         let (stacks, places) = stacks(dumps, last);
         report.stacks = stacks;
@@ -203,7 +203,11 @@ fn cpu(threads: &[&Thread]) -> Option<f64> {
 
 fn names(threads: &[&Thread]) -> Vec<String> {
     let names = threads.iter().take(MAX_NAMES);
-    names.map(|thread| thread.name.clone()).collect()
+    let named = names.map(|thread| match (&*thread.name, thread.id) {
+        ("", Some(id)) => format!("virtual #{id}"),
+        (name, _) => name.to_owned(),
+    });
+    named.collect()
 }
 
 /// The groups, and the place of each stack among them.

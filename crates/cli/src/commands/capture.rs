@@ -16,6 +16,7 @@ use crate::capture::{
     Address, Client, DumpWish, Interrupt, LOOK_EVERY, Outcome, Packing, Parcel, Patience, Secret,
     WatchedFolder, describe, dump, pack, send, send_direct, wait,
 };
+use crate::jvm::pick;
 use crate::jvm::process::Pid;
 use crate::render::out::tell;
 use crate::render::screen::{bytes, print, print_json, printable};
@@ -40,8 +41,8 @@ const STORAGE_SILENCE: Duration = Duration::from_secs(30);
 #[derive(Debug, Args)]
 #[command(after_long_help = LONG_HELP)]
 pub struct Capture {
-    /// The JVM's process id, as `hprof-rs ps` shows it, or a heap dump or profile; with --watch a folder.
-    #[arg(value_name = "PID|FILE|FOLDER")]
+    /// The JVM's process id or a part of its program's name, as `hprof-rs ps` shows them, or a heap dump or profile; with --watch a folder.
+    #[arg(value_name = "PID|NAME|FILE|FOLDER")]
     what: PathBuf,
 
     /// Stay, and send each `.hprof` or `.hprof.gz` file of the folder when it is complete: beside a JVM
@@ -214,7 +215,7 @@ impl Capture {
             interrupt.clone(),
         )?;
         let mut patience = Patience::new(Duration::from_secs(self.patience));
-        let pid = self.pid();
+        let pid = self.pid()?;
         let opened = match pid {
             None if !self.watch => Some(self.open()?),
             _ => None,
@@ -305,10 +306,13 @@ impl Capture {
         }
     }
 
-    /// The process that is meant.
-    fn pid(&self) -> Option<Pid> {
-        let number = self.what.to_str()?.parse().ok()?;
-        (number > 0).then_some(Pid(number))
+    /// The process that is meant, if it is one.
+    fn pid(&self) -> anyhow::Result<Option<Pid>> {
+        if self.watch {
+            return Ok(None);
+        }
+        let found = pick::instead_of_file(&self.what).transpose();
+        Ok(found.map_err(anyhow::Error::msg)?.map(Pid))
     }
 
     fn open(&self) -> anyhow::Result<Source> {

@@ -1,5 +1,6 @@
 //! `hprof-rs growth`.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -127,7 +128,7 @@ impl Growth {
             row.grows_steadily = row.objects.windows(2).all(|pair| pair[1] > pair[0]);
         }
         rows.retain(|row| by(row) > 0);
-        rows.sort_by_key(|row| (!row.grows_steadily, std::cmp::Reverse(by(row))));
+        rows.sort_by_key(|row| (!row.grows_steadily, Reverse(by(row))));
         let last_live = live.last().copied().unwrap_or(0);
         let is_too_much = |row: &&Grown| {
             let (first, last) = ends(row);
@@ -196,15 +197,21 @@ impl Growth {
                 style.bold("Where it grows, by the path from the roots")
             ));
         }
-        for row in &held {
+        for (place, row) in held.iter().enumerate() {
             let objects: Vec<String> = row.objects.iter().map(|&n| count(n)).collect();
             text.push_str(&format!(
-                "+{} in objects {}, such as {}\n",
+                "{}. +{} in objects {}, such as {}\n",
+                place + 1,
                 bytes(row.by()),
                 objects.join(" \u{2192} "),
                 row.example
             ));
-            for (depth, name) in row.path.iter().enumerate() {
+            let (shared, with) = shared_steps(&held[..place], &row.path);
+            if let Some(last) = row.path.get(shared.wrapping_sub(1)) {
+                let last = printable(last);
+                text.push_str(&format!("  as {} down to {last}, then\n", with + 1));
+            }
+            for (depth, name) in row.path.iter().enumerate().skip(shared) {
                 text.push_str(&format!("  {:depth$}{}\n", "", printable(name)));
             }
         }
@@ -220,6 +227,21 @@ impl Growth {
     }
 }
 
+/// The number of steps that a path need not repeat, and the place of the row that shows them. A step or two are shorter
+/// than a sentence about them.
+fn shared_steps(before: &[Held], path: &[String]) -> (usize, usize) {
+    let shared = |row: &Held| {
+        let both = row.path.iter().zip(path);
+        both.take_while(|(one, other)| one == other).count()
+    };
+    let found = before.iter().map(shared).enumerate();
+    let found = found.max_by_key(|&(place, steps)| (steps, Reverse(place)));
+    match found {
+        Some((place, steps)) if steps > 2 => (steps, place),
+        _ => (0, 0),
+    }
+}
+
 fn ends(row: &Grown) -> (u64, u64) {
     let first = row.retained_bytes.first().copied().unwrap_or(0);
     let last = row.retained_bytes.last().copied().unwrap_or(0);
@@ -229,4 +251,25 @@ fn ends(row: &Grown) -> (u64, u64) {
 fn by(row: &Grown) -> i128 {
     let (first, last) = ends(row);
     i128::from(last) - i128::from(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_name_the_row_that_shows_their_beginning() {
+        let path = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let held = |text: &str| Held {
+            path: path(text),
+            objects: Vec::new(),
+            bytes: Vec::new(),
+            example: String::new(),
+        };
+        let before = [held("a b c d"), held("a b c e f"), held("a b c e f")];
+        assert_eq!(shared_steps(&before, &path("a b c e f g")), (5, 1));
+        assert_eq!(shared_steps(&before, &path("a b c x")), (3, 0));
+        assert_eq!(shared_steps(&before, &path("a b x")), (0, 0));
+        assert_eq!(shared_steps(&[], &path("a b c d")), (0, 0));
+    }
 }

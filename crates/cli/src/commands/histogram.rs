@@ -50,6 +50,7 @@ pub struct HistogramCommand {
 const EXAMPLES: &str = "\
 Examples:
   hprof-rs histogram heap.hprof
+  hprof-rs histogram 4242                    of a running JVM, which writes a dump that is not kept
   hprof-rs histogram --by package --top 10 heap.hprof.gz
   hprof-rs histogram --filter com.example. --top 0 heap.hprof
   hprof-rs histogram --json heap.hprof | jq '.rows[0]'";

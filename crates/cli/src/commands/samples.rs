@@ -11,6 +11,7 @@ use hprof_analysis::stacks::{
     CallTree, Measure, MethodCost, Node, Own, OwnCost, Weights, by_method, by_own, by_thread,
     headline,
 };
+use hprof_format::ids::{ThreadSerial, TraceSerial};
 use serde_json::{Value, json};
 
 use super::cutoff;
@@ -99,6 +100,14 @@ enum By {
     Tree,
     /// By stretches of time, with the method that cost most in each, of files that have times (JFR).
     Time,
+}
+
+/// A stack with what it costs.
+struct StackRow<'a> {
+    value: u64,
+    traces: Vec<TraceSerial>,
+    class: Option<&'a str>,
+    frames: Vec<String>,
 }
 
 impl MeasureArgument {
@@ -299,11 +308,11 @@ impl Samples {
             }
             By::Trace => {
                 let rows = self.sorted_traces(contents, weights);
-                let rows = rows.into_iter().map(|(index, frames)| {
-                    let row = &weights.rows[index];
+                let rows = rows.into_iter().take(self.limit()).map(|row| {
+                    let traces: Vec<u32> = row.traces.iter().map(|trace| trace.get()).collect();
                     json!({
-                        "trace": row.trace.get(), "cost": row.value, "class": row.class,
-                        "frames": frames,
+                        "trace": traces.first(), "traces": traces, "cost": row.value, "class": row.class,
+                        "frames": row.frames,
                     })
                 });
                 rows.collect()
@@ -354,48 +363,63 @@ impl Samples {
         columns(style, head, &rows) + &left_out(all, rows.len(), style)
     }
 
-    /// The traces that cost most: the index of their row, and their frames.
-    fn sorted_traces(&self, contents: &Contents, weights: &Weights) -> Vec<(usize, Vec<String>)> {
-        let mut order: Vec<usize> = (0..weights.rows.len()).collect();
-        order.sort_by_key(|&index| std::cmp::Reverse(weights.rows[index].value));
-        let with_frames = order.into_iter().map(|index| {
-            let frames = contents.stacks.frames_of(weights.rows[index].trace);
-            let frames = frames.iter().map(|&frame| {
-                let frame = contents.stacks.frame(frame);
-                format!("{} ({})", frame.name(), frame.place())
+    /// The stacks that cost most. Traces of several threads with equal stacks are one row.
+    fn sorted_traces<'a>(&self, contents: &Contents, weights: &'a Weights) -> Vec<StackRow<'a>> {
+        let mut places = HashMap::new();
+        let mut rows: Vec<StackRow<'a>> = Vec::new();
+        for row in &weights.rows {
+            let frames = contents.stacks.frames_of(row.trace);
+            let place = *places.entry((frames, &row.class)).or_insert_with(|| {
+                let frames = frames.iter().map(|&frame| {
+                    let frame = contents.stacks.frame(frame);
+                    format!("{} ({})", frame.name(), frame.place())
+                });
+                rows.push(StackRow {
+                    value: 0,
+                    traces: Vec::new(),
+                    class: row.class.as_deref(),
+                    frames: frames.collect(),
+                });
+                rows.len() - 1
             });
-            (index, frames.collect::<Vec<String>>())
-        });
-        with_frames
-            .filter(|(_, frames)| self.filter.is_none() || frames.iter().any(|f| self.matches(f)))
-            .take(self.limit())
-            .collect()
+            rows[place].value += row.value;
+            if !rows[place].traces.contains(&row.trace) {
+                rows[place].traces.push(row.trace);
+            }
+        }
+        rows.retain(|row| self.filter.is_none() || row.frames.iter().any(|it| self.matches(it)));
+        rows.sort_by_key(|row| Reverse(row.value));
+        rows
     }
 
     fn traces(&self, contents: &Contents, weights: &Weights, style: Style) -> String {
-        let traces = self.sorted_traces(contents, weights);
+        let rows = self.sorted_traces(contents, weights);
+        let shown = rows.len().min(self.limit());
         let mut text = String::new();
-        for (index, frames) in &traces {
-            let row = &weights.rows[*index];
+        for row in &rows[..shown] {
+            let traces = match row.traces.as_slice() {
+                [one] => format!("trace {one}"),
+                [first, ..] => format!("{} traces from {first} on", count(row.traces.len() as u64)),
+                [] => String::new(),
+            };
             let title = format!(
-                "{} {} ({}), trace {}",
+                "{} {} ({}), {traces}",
                 count(row.value),
                 weights.measure.unit(),
                 percent(row.value, weights.total),
-                row.trace
             );
             text.push_str(&format!("\n{}\n", style.bold(&title)));
-            if let Some(class) = &row.class {
+            if let Some(class) = row.class {
                 text.push_str(&format!("  {}\n", printable(class)));
             }
-            if frames.is_empty() {
+            if row.frames.is_empty() {
                 text.push_str("    <empty trace>\n");
             }
-            for frame in frames {
+            for frame in &row.frames {
                 text.push_str(&format!("    {}\n", printable(frame)));
             }
         }
-        text + &left_out(weights.rows.len(), traces.len(), style)
+        text + &left_out(rows.len(), shown, style)
     }
 
     fn threads(&self, contents: &Contents, weights: &Weights, style: Style) -> String {
@@ -403,17 +427,43 @@ impl Samples {
         if matches!(threads[..], [(None, _)]) {
             return "The profile does not keep threads apart; take it with thread=y.\n".to_owned();
         }
+        let name = |thread: Option<ThreadSerial>| {
+            let found = thread.and_then(|serial| contents.thread(serial));
+            found.and_then(|thread| thread.name.clone())
+        };
+        // There may be a million virtual threads, and hardly any has a name.
+        let (unnamed, named): (Vec<_>, Vec<_>) =
+            (threads.iter().copied()).partition(|&(thread, _)| name(thread).as_deref() == Some(""));
+        let mut threads: Vec<(u64, String, String)> = named
+            .into_iter()
+            .map(|(thread, cost)| {
+                let serial = thread.map_or_else(String::new, |serial| serial.to_string());
+                (
+                    cost,
+                    serial,
+                    name(thread).unwrap_or_else(|| "<unknown>".to_owned()),
+                )
+            })
+            .collect();
+        if !unnamed.is_empty() {
+            let cost = unnamed.iter().map(|(_, cost)| cost).sum();
+            let all = plural(unnamed.len() as u64, "thread", "threads");
+            threads.push((
+                cost,
+                String::new(),
+                format!("({all} without a name, as virtual ones)"),
+            ));
+            threads.sort_by_key(|row| Reverse(row.0));
+        }
         let rows: Vec<[String; 4]> = threads
             .iter()
             .take(self.limit())
-            .map(|&(thread, cost)| {
-                let found = thread.and_then(|serial| contents.thread(serial));
-                let name = found.and_then(|thread| thread.name.clone());
+            .map(|(cost, serial, name)| {
                 [
-                    percent(cost, weights.total),
-                    count(cost),
-                    thread.map_or_else(String::new, |serial| serial.to_string()),
-                    name.unwrap_or_else(|| "<unknown>".to_owned()),
+                    percent(*cost, weights.total),
+                    count(*cost),
+                    serial.clone(),
+                    name.clone(),
                 ]
             })
             .collect();

@@ -11,6 +11,7 @@ use hprof_thread_dumps::{Dumps, Report};
 use serde_json::json;
 
 use super::convert::write_whole;
+use crate::jvm::pick;
 use crate::memory::MemoryArgument;
 use crate::render::foreign;
 use crate::render::out::tell;
@@ -29,9 +30,9 @@ use crate::written;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Stacks {
-    /// A process id, as `hprof-rs ps` shows it, whose JVM is asked for a dump; or files with dumps
+    /// A process id or a program's name, as `hprof-rs ps` shows them, whose JVM is asked for a dump; or files with dumps
     /// (text, JSON, JFR), oldest first, plain or compressed; `-` for standard input.
-    #[arg(value_name = "PID|FILE", required = true)]
+    #[arg(value_name = "PID|NAME|FILE", required = true)]
     from: Vec<PathBuf>,
 
     /// With a PID: how many dumps to take.
@@ -70,15 +71,15 @@ Examples:
   hprof-rs stacks one.txt two.txt three.txt
   hprof-rs stacks recording.jfr --dump 2            the second dump of a recording, and what moved before
   hprof-rs stacks --json threads.json | jq .report.deadlocks
-Virtual threads:
+Virtual threads of a running JVM are shown too, and those of files by
   jcmd 4242 Thread.dump_to_file -format=json /tmp/threads.json
 docs/stacks.md explains the tables.";
 
 impl Stacks {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let form = sheet::form(self.output.as_deref(), self.json)?;
-        let (mut dumps, mut notes) = match pid(&self.from) {
-            Some(pid) => (self.take(pid)?, Vec::new()),
+        let (mut dumps, mut notes) = match pid(&self.from)? {
+            Some(pid) => self.take(pid)?,
             None => {
                 ensure!(
                     self.dumps == 1,
@@ -142,8 +143,9 @@ impl Stacks {
     }
 
     /// Takes dumps of a running JVM.
-    fn take(&self, pid: u32) -> anyhow::Result<Dumps> {
+    fn take(&self, pid: u32) -> anyhow::Result<(Dumps, Vec<String>)> {
         let mut dumps = Dumps::default();
+        let mut notes = Vec::new();
         for number in 0..self.dumps {
             if number > 0 {
                 thread::sleep(Duration::from_secs(self.interval));
@@ -157,6 +159,7 @@ impl Stacks {
                 Err(error) => return Err(error),
             };
             dumps.add(text.as_bytes())?;
+            notes.extend(thread_dumps::add_virtual_threads(pid, &mut dumps));
             if self.dumps > 1 {
                 tell!(
                     "hprof-rs: took dump {} of {}",
@@ -165,15 +168,19 @@ impl Stacks {
                 );
             }
         }
-        Ok(dumps)
+        notes.dedup();
+        Ok((dumps, notes))
     }
 }
 
-/// The process that is meant, if it is one: a number that no file has as its name.
-fn pid(from: &[PathBuf]) -> Option<u32> {
-    let [one] = from else {
-        return None;
+/// The process that is meant, if it is one: a process id or a program's name that no file has.
+///
+/// # Errors
+/// If several JVMs have that name.
+fn pid(from: &[PathBuf]) -> anyhow::Result<Option<u32>> {
+    let found = match from {
+        [one] => pick::instead_of_file(one),
+        _ => None,
     };
-    let pid = one.to_str()?.parse().ok().filter(|pid| *pid > 0)?;
-    (!one.exists()).then_some(pid)
+    found.transpose().map_err(anyhow::Error::msg)
 }

@@ -63,7 +63,8 @@ Examples:
   hprof-rs threads --filter BLOCKED heap.hprof
   hprof-rs threads --locals --filter http-worker heap.hprof
   hprof-rs threads --names java.hprof.txt
-  hprof-rs threads --retained heap.hprof";
+  hprof-rs threads --retained heap.hprof
+  hprof-rs threads 4242                                  of a JVM's heap dump; `stacks 4242` needs none";
 
 /// A thread as it is shown.
 struct Row {

@@ -1,5 +1,7 @@
 //! The JVM that a word of the command line names: a process id, or a part of its program's name.
 
+use std::path::Path;
+
 use super::{Jvm, all};
 use crate::render::screen::printable;
 
@@ -23,6 +25,24 @@ pub fn pid(word: &str) -> Result<u32, String> {
     let jvms = all().map_err(|error| format!("cannot list the JVMs: {error}"))?;
     let names: Vec<(u32, &str, &str)> = jvms.iter().map(named).collect();
     choose(word, &names)
+}
+
+/// The JVM that an argument names which is meant for a file, if no file has that name: by its process id, or by the whole
+/// or a part of its program's name. `None` if it can only be a file's name.
+pub fn instead_of_file(path: &Path) -> Option<Result<u32, String>> {
+    let word = path
+        .to_str()
+        .filter(|word| !word.is_empty() && *word != "-")?;
+    if word.contains('/') || path.symlink_metadata().is_ok() {
+        return None;
+    }
+    if let Ok(number) = word.parse::<u32>() {
+        return (number > 0).then_some(Ok(number));
+    }
+    let jvms = all().ok()?;
+    let names: Vec<(u32, &str, &str)> = jvms.iter().map(named).collect();
+    let is_named = names.iter().any(|it| it.1.contains(word));
+    is_named.then(|| choose(word, &names))
 }
 
 fn named(jvm: &Jvm) -> (u32, &str, &str) {
@@ -72,6 +92,18 @@ mod tests {
         let several = choose("Order", &names).unwrap_err();
         assert!(several.contains("7 (acme.OrderService), 8 ("), "{several}");
         assert!(choose("Nothing", &names).is_err());
+    }
+
+    #[test]
+    fn files_come_before_jvms() {
+        let scene = tempfile::tempdir().unwrap();
+        let file = scene.path().join("4242");
+        std::fs::write(&file, "").unwrap();
+        assert_eq!(instead_of_file(&file), None);
+        assert_eq!(instead_of_file(Path::new("-")), None);
+        assert_eq!(instead_of_file(Path::new("0")), None);
+        assert_eq!(instead_of_file(Path::new("no-such-file.hprof")), None);
+        assert_eq!(instead_of_file(Path::new("4242")), Some(Ok(4242)));
     }
 
     #[test]

@@ -9,6 +9,14 @@ const frames = list => list.length ? make("ul", {class: "stack mono"}, list.map(
 const chips = (names, all) => make("p", null, names.map(name => make("span", {class: "chip mono"}, name || "(no name)")), all > names.length ? count(all - names.length) + " more" : null);
 const short = id => id === null ? "" : String(id);
 
+const showDeadlocks = () => section("deadlocks", "Deadlocks", report.deadlocks.length ? null : make("p", null, "None."),
+  report.deadlocks.map(deadlock => make("article", {class: "finding serious"},
+    make("b", null, count(deadlock.steps.length) + " threads wait for each other" + (deadlock.is_reported ? "" : " (inferred from their locks)")),
+    make("ul", null, deadlock.steps.map(step => make("li", null, "\u201c" + step.thread + "\u201d waits for " + (step.lock_id.startsWith(step.lock) ? step.lock_id || "a lock" : step.lock + " " + step.lock_id) + ", which \u201c" + step.owner + "\u201d holds", step.frames.length ? frames(step.frames) : null))))));
+
+// What keeps a program from going on comes first.
+if (report.deadlocks.length) showDeadlocks();
+
 section("summary", "Summary",
   make("p", null, [last.jvm, last.time].filter(it => it).join(", ") + "."),
   data.notes.map(note => make("p", {class: "note"}, note)),
@@ -18,16 +26,13 @@ section("summary", "Summary",
     [count(report.deadlocks.length), "deadlocks"], [count(report.stacks.length), "different stacks"], [count(report.dumps.length), report.dumps.length === 1 ? "dump" : "dumps"],
   ]));
 
+if (!report.deadlocks.length) showDeadlocks();
+
 if (report.dumps.length > 1) {
   section("dumps", "Dumps", make("p", null, "The tables below are of the last."),
     table("dump-table", [{title: "Dump", number: true}, {title: "Time"}, {title: "Threads", number: true}, {title: "States"}],
       report.dumps.map((dump, index) => [index + 1, dump.time ?? none, dump.threads, states(dump.states)]), null));
 }
-
-section("deadlocks", "Deadlocks", report.deadlocks.length ? null : make("p", null, "None."),
-  report.deadlocks.map(deadlock => make("article", {class: "finding serious"},
-    make("b", null, count(deadlock.steps.length) + " threads wait for each other" + (deadlock.is_reported ? "" : " (inferred from their locks)")),
-    make("ul", null, deadlock.steps.map(step => make("li", null, "\u201c" + step.thread + "\u201d waits for " + (step.lock || "a lock") + ", which \u201c" + step.owner + "\u201d holds"))))));
 
 if (report.moved) {
   const moved = report.moved;

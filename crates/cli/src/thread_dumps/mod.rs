@@ -2,6 +2,9 @@
 
 mod recorded;
 pub mod text;
+mod virtual_threads;
+
+pub use virtual_threads::add_virtual_threads;
 
 use std::io::Read;
 use std::path::PathBuf;

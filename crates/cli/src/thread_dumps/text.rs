@@ -14,12 +14,11 @@ const NAMES: usize = 4;
 
 /// A report on one screen or more.
 pub fn all(report: &Report, top: usize, style: Style) -> String {
-    let mut text = wrapping_facts(about(report));
+    let circles = report.deadlocks.iter();
+    let mut text: String = circles.map(|it| circle(it, style) + "\n").collect();
+    text.push_str(&wrapping_facts(about(report)));
     if report.dumps.len() > 1 {
         text.push_str(&dumps(report, top, style));
-    }
-    for deadlock in &report.deadlocks {
-        text.push_str(&circle(deadlock, style));
     }
     if let Some(moved) = &report.moved {
         text.push_str(&changes(moved, top, style));
@@ -122,14 +121,31 @@ fn circle(deadlock: &Deadlock, style: Style) -> String {
         true => "",
         false => ", inferred from their locks",
     };
-    let mut text = format!("\n{}\n", style.warn(&format!("Deadlock{by}")));
+    let threads = plural(deadlock.steps.len() as u64, "thread", "threads");
+    let title = style.warn(&format!("Deadlock of {threads}{by}"));
+    let mut text = format!("{title}\n");
     for step in &deadlock.steps {
+        // In JSON dumps the class is a part of it.
+        let lock = match step.lock_id.starts_with(&*step.lock) {
+            true => step.lock_id.clone(),
+            false => format!("{} {}", step.lock, step.lock_id),
+        };
+        let lock = match lock.trim() {
+            "" => "a lock".to_owned(),
+            lock => printable(lock),
+        };
         text.push_str(&format!(
-            "  {} waits for {}, which {} holds\n",
+            "  {} waits for {lock}, which {} holds\n",
             quoted(&step.thread),
-            printable(&step.lock),
             quoted(&step.owner)
         ));
+        for frame in step.frames.iter().take(FRAMES) {
+            text.push_str(&format!("    at {}\n", printable(frame)));
+        }
+        if step.frames.len() > FRAMES {
+            let left = plural((step.frames.len() - FRAMES) as u64, "frame", "frames");
+            text.push_str(&style.dim(&format!("    ... {left} more\n")));
+        }
     }
     text
 }

@@ -13,6 +13,8 @@ use hprof_analysis::snapshot::SnapshotError;
 use hprof_analysis::strip::StripError;
 use hprof_format::reader::{HeaderError, StreamError};
 
+use crate::from_jvm;
+
 pub use kind::FileKind;
 
 /// As much as is looked at.
@@ -20,6 +22,9 @@ const HEAD: u64 = 64 << 10;
 
 /// For an error that a file is not of the format that a command reads: an error that names its kind and who reads it.
 pub fn explained(path: &Path, error: anyhow::Error) -> anyhow::Error {
+    if let Some(advice) = is_missing(&error).then(|| from_jvm::advice(path)).flatten() {
+        return anyhow::Error::msg(advice);
+    }
     let is_of_kind = match header_error(&error) {
         Some(HeaderError::Gzip) => false,
         Some(_) => true,
@@ -73,6 +78,18 @@ fn header_error(error: &anyhow::Error) -> Option<&HeaderError> {
             None => {}
         }
         it.downcast_ref()
+    })
+}
+
+/// True if a file cannot be opened as there is none.
+fn is_missing(error: &anyhow::Error) -> bool {
+    let is_missing = |open: &OpenError| match open {
+        OpenError::Io { error, .. } => error.kind() == std::io::ErrorKind::NotFound,
+        _ => false,
+    };
+    error.chain().any(|it| match it.downcast_ref() {
+        Some(SnapshotError::Open(open)) => is_missing(open),
+        _ => it.downcast_ref().is_some_and(is_missing),
     })
 }
 
