@@ -2,7 +2,7 @@
 //! has what.
 
 use java_test_harness::{
-    Outcome, Run, Signal, TextProfile, agent_library, each_release, each_release_since,
+    Jdk, Outcome, Run, Signal, TextProfile, agent_library, each_release, each_release_since,
 };
 
 const DUMPED: &str = "Dumping contended monitor usage ... done.\n";
@@ -359,7 +359,8 @@ fn a_dump_names_deadlocks() {
 /// The VM tells an agent that was attached neither owners nor awaited monitors by thread.
 #[test]
 fn an_attached_agent_names_deadlocks_that_come_later() {
-    each_release(|jdk| {
+    // `jcmd` of JDK 8 loads no agents.
+    each_release_since(9, |jdk| {
         let running = Run::new(jdk).class("Deadlock").args(["wait"]).start();
         running.wait_for_line("holding");
         let library = agent_library();
@@ -385,6 +386,36 @@ fn an_attached_agent_names_deadlocks_that_come_later() {
             profile.comments
         );
     });
+}
+
+/// Threads that fight for monitors are blocked when the agent comes, and continue soon after.
+#[test]
+fn an_attached_agent_forgets_blocked_threads_that_continue() {
+    let jdk = Jdk::feature_release(17);
+    let running = Run::new(jdk).class("LockLoad").args(["8"]).start();
+    running.wait_for_line("running");
+    let library = agent_library();
+    let options = format!("\"monitor=y,file={}\"", running.path("p.txt").display());
+    running.jcmd(&["JVMTI.agent_load", library.to_str().unwrap(), &options]);
+    let asked = 20;
+    for number in 1..=asked {
+        running.signal(Signal::Quit);
+        running.wait_until("a dump", |running| {
+            running.stderr().matches(DUMPED).count() == number
+        });
+    }
+    std::fs::write(running.path("end"), "").unwrap();
+    let profile = running.finish().expect_status(0).text_profile("p.txt");
+    let mut blocked = 0;
+    for dump in &profile.monitor_dumps {
+        let entering = dump.monitors.iter().map(|it| it.entering.len());
+        blocked += entering.sum::<usize>();
+    }
+    assert!(blocked > 0);
+    let is_remark = |it: &&String| it.contains("threads_blocked_before_start");
+    let remarks = profile.comments.iter().filter(is_remark).count();
+    // The first dump may come before each has had its turn.
+    assert!(remarks <= 2, "{remarks} of {asked} dumps");
 }
 
 #[test]

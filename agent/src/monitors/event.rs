@@ -176,6 +176,7 @@ impl Monitors {
         let Some(slot) = self.current() else {
             return;
         };
+        slot.blocked_before.store(false, Ordering::Relaxed);
         let is_same = |wait: &Wait| wait.source == source;
         if !slot.wait.lock().as_ref().is_some_and(is_same) {
             return;

@@ -14,6 +14,7 @@
 //! ```
 
 mod acquisition;
+mod blocked;
 mod classes;
 mod costs;
 mod deadlock;
@@ -259,6 +260,13 @@ impl Monitors {
                 )),
             }
         }
+        // The hooks give slots to threads, and so does what notes blocked ones: that comes first.
+        let comes_late = self.keeps_objects && self.locks.java;
+        if comes_late {
+            let blocked = self.note_blocked(jni);
+            self.enable_events();
+            self.forget_unblocked(&blocked);
+        }
         if self.locks.juc
             && let Err(error) = self.start_parks(jni)
         {
@@ -267,6 +275,12 @@ impl Monitors {
                  java.util.concurrent are not counted ({error})"
             ));
         }
+        if !comes_late {
+            self.enable_events();
+        }
+    }
+
+    fn enable_events(&self) {
         let events = if self.locks.java {
             &EVENTS[..]
         } else {

@@ -3,6 +3,7 @@
 //! than it stopped on. A virtual thread has a slot for as long as it waits, others keep
 //! theirs, as long as there are no virtual ones.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -62,6 +63,8 @@ impl Wait {
 #[derive(Debug, Default)]
 pub struct Slot {
     pub wait: Mutex<Option<Wait>>,
+    /// Its thread is blocked at a monitor since before the agent came; no wait says at which one.
+    pub blocked_before: AtomicBool,
 }
 
 impl Slot {
@@ -122,6 +125,7 @@ impl Slots {
     pub fn clear(&self, jni: &Jni) {
         let all = self.all();
         for slot in &all {
+            slot.blocked_before.store(false, Ordering::Relaxed);
             let wait = slot.wait.lock().take();
             if let Some(wait) = wait {
                 wait.forget(jni);

@@ -61,6 +61,9 @@ pub(super) fn write_usage(
     if usage.left_out > 0 {
         remarks.push(format!("hprof-rs: locks_left_out={}", usage.left_out));
     }
+    if usage.waits_left_out > 0 {
+        remarks.push(format!("hprof-rs: waits_left_out={}", usage.waits_left_out));
+    }
     if usage.blocked_before > 0 {
         remarks.push(format!(
             "hprof-rs: threads_blocked_before_start={} (the VM does not tell an agent that was attached for which \

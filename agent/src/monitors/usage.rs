@@ -3,7 +3,7 @@
 //! The VM is asked thread by thread and lock by lock while the program continues, so
 //! what is found need not all have been so at one time.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Monitors;
@@ -45,7 +45,9 @@ pub struct Usage {
     pub locks: Vec<LockUsage>,
     /// Locks that were not looked at because there are too many.
     pub left_out: usize,
-    /// Threads that were blocked before the agent came, at monitors that nothing tells it.
+    /// Waits whose objects were not looked at because there are too many.
+    pub waits_left_out: usize,
+    /// Threads that are blocked since before the agent came, at monitors that nothing tells it of.
     pub blocked_before: usize,
 }
 
@@ -62,6 +64,7 @@ struct Objects<'a> {
     by_hash: HashMap<i32, Vec<usize>>,
     found: Vec<(LocalRef<'a>, LockUsage)>,
     left_out: usize,
+    waits_left_out: usize,
 }
 
 impl Monitors {
@@ -73,6 +76,7 @@ impl Monitors {
         let stacks = self.stacks(&borrowed, depth);
         let mut objects = Objects::default();
         let mut used_by = Vec::new();
+        let mut blocked_before = 0;
         for (thread, (state, frames)) in threads.iter().zip(stacks) {
             let serial = match (self.host.serial)(jni, thread.get()) {
                 // A thread that ends the VM has ended for the profile.
@@ -88,6 +92,9 @@ impl Monitors {
                 frames,
             });
             if self.locks.java {
+                let is_blocked = state.has(raw::JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER);
+                let is_unknown = is_blocked && self.keeps_objects;
+                blocked_before += usize::from(is_unknown && self.was_blocked_before(thread.get()));
                 self.note_monitors(jni, thread, serial, state, &mut objects);
             }
             if self.locks.juc {
@@ -97,7 +104,7 @@ impl Monitors {
         if self.keeps_objects {
             self.note_kept(jni, &mut objects);
         }
-        let left_out = objects.left_out;
+        let (left_out, waits_left_out) = (objects.left_out, objects.waits_left_out);
         let mut locks = Vec::new();
         for (object, mut lock) in objects.found {
             if lock.is_monitor {
@@ -107,14 +114,11 @@ impl Monitors {
             }
             locks.push(lock);
         }
-        let blocked_before = match self.keeps_objects && self.locks.java {
-            true => blocked_elsewhere(&used_by, &locks),
-            false => 0,
-        };
         Usage {
             threads: used_by,
             locks,
             left_out,
+            waits_left_out,
             blocked_before,
         }
     }
@@ -122,17 +126,23 @@ impl Monitors {
     /// The monitors that waits have kept. The VM tells their threads, but for virtual ones.
     fn note_kept<'a>(&self, jni: &'a Jni, objects: &mut Objects<'a>) {
         let mut kept = Vec::new();
+        let mut left_out = 0;
         self.slots.each(|wait| {
-            let object = wait.object.as_ref().and_then(|weak| jni.upgrade(weak));
-            if let Some(object) = object {
+            let Some(weak) = &wait.object else {
+                return;
+            };
+            if kept.len() >= MAX_THREADS {
+                left_out += 1;
+                return;
+            }
+            if let Some(object) = jni.upgrade(weak) {
                 let thread = wait.virtual_thread.as_ref();
-                kept.push((
-                    object,
-                    thread.and_then(|weak| jni.upgrade(weak)),
-                    wait.source,
-                ));
+                let thread = thread.and_then(|weak| jni.upgrade(weak));
+                kept.push((object, thread, wait.source));
             }
         });
+        objects.waits_left_out = left_out;
+        let mut seen = HashSet::new();
         for (object, thread, source) in kept {
             let Some(lock) = objects.add(self, jni, object, true) else {
                 continue;
@@ -141,12 +151,13 @@ impl Monitors {
                 continue;
             };
             let serial = ThreadSerial::new((self.host.serial)(jni, thread.get()));
-            let list = match source {
-                Source::ObjectWait => &mut lock.waiting,
-                _ => &mut lock.entering,
-            };
-            if !list.contains(&serial) {
-                list.push(serial);
+            // A thread waits for one object at a time.
+            if !seen.insert(serial) {
+                continue;
+            }
+            match source {
+                Source::ObjectWait => lock.waiting.push(serial),
+                _ => lock.entering.push(serial),
             }
         }
     }
@@ -273,11 +284,12 @@ impl Monitors {
             lock.owner = Some((serial(owner), usage.entries));
         }
         let union = |known: &mut Vec<ThreadSerial>, told: &[LocalRef<'_>], but: &[ThreadSerial]| {
-            for thread in told.iter().map(serial) {
-                if !known.contains(&thread) && !but.contains(&thread) {
-                    known.push(thread);
-                }
-            }
+            let mut seen: HashSet<ThreadSerial> = known.iter().chain(but).copied().collect();
+            known.extend(
+                told.iter()
+                    .map(serial)
+                    .filter(|&thread| seen.insert(thread)),
+            );
         };
         union(&mut lock.waiting, &usage.waiting, &[]);
         let owner: Vec<_> = lock.owner.iter().map(|owner| owner.0).collect();
@@ -314,20 +326,6 @@ impl Monitors {
         let serial = (self.host.serial)(jni, owner.get());
         lock.owner = Some((ThreadSerial::new(serial), entries.max(1)));
     }
-}
-
-/// The number of threads that are blocked at a monitor which is not among `locks`.
-fn blocked_elsewhere(threads: &[UsedBy], locks: &[LockUsage]) -> usize {
-    let blocked = threads.iter().filter(|thread| {
-        thread
-            .state
-            .has(raw::JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER)
-    });
-    let is_known = |serial| {
-        let mut monitors = locks.iter().filter(|lock| lock.is_monitor);
-        monitors.any(|lock| lock.entering.contains(&serial) || lock.waiting.contains(&serial))
-    };
-    blocked.filter(|thread| !is_known(thread.serial)).count()
 }
 
 impl<'a> Objects<'a> {

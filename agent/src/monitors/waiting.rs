@@ -48,8 +48,10 @@ impl Monitors {
     pub(super) fn begin(&self, jni: &Jni, thread: Ref<'_>, free: FreeSlot, wait: Wait) {
         let Some(slot) = free.slot.or_else(|| self.slots.take()) else {
             self.lost.waits.fetch_add(1, Ordering::Relaxed);
+            wait.forget(jni);
             return;
         };
+        slot.blocked_before.store(false, Ordering::Relaxed);
         // Dumps have to find virtual threads, which no list has.
         let virtual_thread = self
             .is_virtual(jni, thread)

@@ -125,7 +125,7 @@ fn add(profile: &'static Profile, jni: &Jni, wanted: &Settings) -> Result<(), St
                 .to_owned(),
         );
     }
-    if new.heap_dump && (new.only_dumps() || !has.heap_dump) {
+    if new.heap_dump && !has.heap_dump {
         return Err(
             "heap=dump cannot be added to a run, whose file is no heap dump: `hprof-rs dump` writes one beside it"
                 .to_owned(),
@@ -145,6 +145,11 @@ fn add(profile: &'static Profile, jni: &Jni, wanted: &Settings) -> Result<(), St
         return Err(format!(
             "a run is under way and has its output already; leave out {given}, or detach first"
         ));
+    }
+    if new.only_dumps() {
+        // As when such a run begins: the user wants it now.
+        let reply = profile.request(Request::Dump(vec![Mode::Heap]));
+        return reply.error.map_or(Ok(()), Err);
     }
     if new.cpu_samples && !profile.sampling.is_on() {
         let vm = Vm {

@@ -2,13 +2,14 @@
 //! that looks into a JVM.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 
 use crate::attach::Target;
 use crate::capture::{DumpWish, Interrupt, dump};
@@ -51,11 +52,9 @@ pub fn heap_dump(path: &Path) -> anyhow::Result<Readable> {
     let pid = found.map_err(anyhow::Error::msg)?;
     let mut dumped = DUMPED.lock().unwrap_or_else(PoisonError::into_inner);
     let dumped = dumped.get_or_insert_default();
-    if !dumped.contains_key(&pid) {
-        dumped.insert(pid, write(pid)?);
-    }
-    let Some(found) = dumped.get(&pid) else {
-        bail!("process {pid} has no dump");
+    let found = match dumped.entry(pid) {
+        Entry::Occupied(found) => found.into_mut(),
+        Entry::Vacant(place) => place.insert(write(pid)?),
     };
     Ok(Readable {
         path: PathBuf::from(format!("/proc/self/fd/{}", found.file.as_raw_fd())),

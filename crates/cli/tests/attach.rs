@@ -367,6 +367,34 @@ fn a_heap_dump_is_there_at_once_and_stays() {
     });
 }
 
+/// A run that dumps at its end dumps now too, and goes on.
+#[test]
+fn a_run_for_heap_dumps_dumps_on_request() {
+    let scene = Scene::new();
+    let running = Run::new(Jdk::tested()[0])
+        .agent("heap=dump,format=b,file=heap.hprof")
+        .class("Idle")
+        .args(["one", "two words"])
+        .start();
+    running.wait_for_line("ready");
+    let pid = running.pid().to_string();
+    let file = running.path("heap.hprof");
+    let start = run(
+        &mut scene.hprof_rs(&["control", &pid, "start", "heap=dump"]),
+        "",
+    );
+    assert!(start.status.success(), "{}", stderr(&start));
+    let first = std::fs::metadata(&file).expect("a dump").len();
+    assert!(first > 4096, "{first} bytes");
+    let output = attach(&scene, running.pid(), &["heap=dump"]);
+    let text = stderr(&output);
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("control"), "{text}");
+    assert!(!text.contains("has left"), "{text}");
+    let second = std::fs::metadata(&file).expect("a dump").len();
+    assert!(second > first + 4096, "{first}, then {second} bytes");
+}
+
 #[test]
 fn a_stopped_jvm_is_given_up_in_time() {
     let scene = Scene::new();

@@ -63,28 +63,39 @@ pub fn load_agent(target: &Target, options: &str, limits: Limits) -> Result<Load
     let ask = || control_as_it_is(target, &begin, limits.answer);
     // Without a mode there is nothing to begin, and the agent is to open its socket.
     let names_mode = agent_options::names_mode(options);
-    if names_mode && control_as_it_is(target, &control::Request::Status, limits.answer).is_ok() {
-        target.check_attachable()?;
-        return began(target, &ask()?, None, String::new());
+    if !names_mode {
+        return load(target, options, limits);
     }
-    match load(target, options, limits) {
-        Err(Refusal::AgentRefused { code, .. }) if names_mode => {
-            // Its reason went to the program's standard error. It says it again to a caller of its socket.
-            let idle = load(target, "", limits).ok();
-            let Some((loaded, reply)) = idle.and_then(|loaded| Some((loaded, ask().ok()?))) else {
-                let (pid, reason) = (target.pid(), None);
-                return Err(Refusal::AgentRefused { pid, code, reason });
-            };
-            let outcome = began(target, &reply, Some(code), loaded.library);
-            let status = control_as_it_is(target, &control::Request::Status, limits.answer);
-            if outcome.is_err() && status.is_ok_and(|reply| reply.get("state") == Some("idle")) {
-                // It stays for nothing.
-                let _ = control_as_it_is(target, &control::Request::Detach, limits.answer);
-            }
-            outcome
+    let status = || control_as_it_is(target, &control::Request::Status, limits.answer);
+    let was_absent = match status() {
+        Ok(_) => {
+            target.check_attachable()?;
+            return began(target, &ask()?, None, String::new());
         }
-        loaded => loaded,
+        // One that is slow to answer, or has lost its socket, is there for others.
+        Err(refusal) => matches!(refusal, Refusal::NoAgent(_)),
+    };
+    let code = match load(target, options, limits) {
+        Err(Refusal::AgentRefused { code, .. }) => code,
+        loaded => return loaded,
+    };
+    // Its reason went to the program's standard error. It says it again to a caller of its socket.
+    let idle = load(target, "", limits).ok();
+    let asked = idle.and_then(|loaded| Some((loaded, ask().ok()?)));
+    let outcome = match asked {
+        Some((loaded, reply)) => began(target, &reply, Some(code), loaded.library),
+        None => Err(Refusal::AgentRefused {
+            pid: target.pid(),
+            code,
+            reason: None,
+        }),
+    };
+    let is_idle = || status().is_ok_and(|reply| reply.get("state") == Some("idle"));
+    if outcome.is_err() && was_absent && is_idle() {
+        // It stays for nothing.
+        let _ = control_as_it_is(target, &control::Request::Detach, limits.answer);
     }
+    outcome
 }
 
 /// The result of a request to begin.

@@ -109,7 +109,8 @@ impl Attach {
             "hprof-rs: the agent {done} in process {} ({name})",
             self.pid
         );
-        self.tell_what_is_next(&target, limits.answer, only_dumps);
+        let ends = only_dumps && !loaded.was_there;
+        self.tell_what_is_next(&target, limits.answer, ends);
         if !loaded.was_there && warns(jvm) {
             tell!(
                 "hprof-rs: its JVM has warned of that on its standard error (JEP 451); programs \
@@ -142,7 +143,7 @@ impl Attach {
 
     /// Where the profile is, and the commands to use next. An agent without a control socket has
     /// said why, on the program's standard error. A run that `ends` with its dump is ended, since it would only be in the
-    /// way of the next one.
+    /// way of the next one; one that was there before is its owner's.
     fn tell_what_is_next(&self, target: &Target, limit: Duration, ends: bool) {
         let Ok(status) = attach::control(target, &Request::Status, limit) else {
             return;
