@@ -17,6 +17,7 @@ mod heap_sites;
 mod intern;
 mod monitors;
 mod names;
+mod native_memory;
 mod objects;
 mod os;
 mod output;

@@ -16,7 +16,10 @@ mod threads;
 mod vm_threads;
 mod wall;
 
+pub use c_symbols::CSymbols;
 pub use debug_info::has_debug_info;
 pub use engine::{Engine, Sampling, choose};
 pub use recorder::SamplesRecorder;
-pub use threads::{begin_sampling, check_walk, sample_thread};
+pub use recorder::location;
+pub use signal::{AsgctFrame, CodeCache, StackPart, sampled};
+pub use threads::{begin_sampling, check_walk, make_method_ids, sample_thread};

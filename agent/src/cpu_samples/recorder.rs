@@ -32,6 +32,8 @@ use deaf::DeafThreads;
 use nothing::Past;
 use rounds::{Distinctions, count};
 
+pub use rounds::location;
+
 /// Counts samples by trace.
 pub struct SamplesRecorder {
     sampling: Arc<Sampling>,

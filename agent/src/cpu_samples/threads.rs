@@ -151,7 +151,7 @@ pub fn check_walk(run: &Run, sampling: &Sampling, vm: Vm<'_>) {
 
 /// Creates the ids of all methods that are loaded, and sees to those to come: `AsyncGetCallTrace`
 /// cannot create them in a signal handler.
-pub(super) fn make_method_ids(vm: Vm<'_>) {
+pub fn make_method_ids(vm: Vm<'_>) {
     for event in [raw::JVMTI_EVENT_CLASS_LOAD, raw::JVMTI_EVENT_CLASS_PREPARE] {
         if let Err(error) = vm.jvmti.set_event(event, true) {
             report::error(&format!(

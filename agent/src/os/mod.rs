@@ -10,6 +10,7 @@ pub mod copies;
 pub mod descriptors;
 pub mod elf;
 pub mod holes;
+pub mod imports;
 pub mod maps;
 pub mod native_thread;
 pub mod random;

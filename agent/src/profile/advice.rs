@@ -45,7 +45,12 @@ pub(super) fn lines(file: &Path, settings: &Settings, from: &Path, jvm: Option<&
 /// The command that shows a profile of these modes best; no command reads `cpu=old`.
 fn command(modes: &Modes) -> Option<&'static str> {
     let cpu = modes.cpu_samples || modes.cpu_times;
-    match (modes.heap_dump, modes.heap_sites, cpu, modes.monitor) {
+    match (
+        modes.heap_dump,
+        modes.heap_sites || modes.native,
+        cpu,
+        modes.monitor,
+    ) {
         (false, false, false, false) => None,
         (true, false, false, false) => Some("leaks"),
         (false, true, false, false) => Some("sites"),

@@ -29,6 +29,7 @@ pub(super) fn modes(modes: &Modes) -> String {
         (modes.cpu_times, "cpu=times"),
         (modes.cpu_old, "cpu=old"),
         (modes.monitor, "monitor=y"),
+        (modes.native, "native"),
     ];
     let on: Vec<&str> = all
         .into_iter()

@@ -9,6 +9,7 @@ use crate::cpu_samples::{SamplesRecorder, Sampling};
 use crate::heap_dump::HeapDumpRecorder;
 use crate::heap_sites::{HeapSites, SitesRecorder};
 use crate::monitors::{MonitorRecorder, Monitors};
+use crate::native_memory::NativeRecorder;
 use crate::options::{Modes, Settings};
 use crate::recording::Recorder;
 
@@ -19,6 +20,7 @@ pub(super) struct Recorders {
     pub(super) sites: Option<SitesRecorder>,
     pub(super) samples: SamplesRecorder,
     pub(super) times: Option<TimesRecorder>,
+    pub(super) native: Option<NativeRecorder>,
 }
 
 impl Recorders {
@@ -37,6 +39,7 @@ impl Recorders {
             sites,
             samples: SamplesRecorder::new(Arc::clone(sampling), settings),
             times: calls.map(|it| TimesRecorder::new(it, settings.modes.cpu_old)),
+            native: (settings.modes.native).then(|| NativeRecorder::new(settings.native_interval)),
         }
     }
 
@@ -51,6 +54,7 @@ impl Recorders {
             some(&self.sites),
             Some(&self.samples as &dyn Recorder),
             some(&self.times),
+            some(&self.native),
         ];
         all.into_iter().flatten()
     }
@@ -66,6 +70,7 @@ impl Recorders {
             some(&mut self.sites),
             Some(&mut self.samples as &mut dyn Recorder),
             some(&mut self.times),
+            some(&mut self.native),
         ];
         all.into_iter().flatten()
     }

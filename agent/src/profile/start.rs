@@ -11,6 +11,7 @@ use super::threads::{register, register_running};
 use super::{exit_hook, virtual_threads, work};
 use crate::control;
 use crate::heap_dump::PROFILE_THREAD;
+use crate::native_memory::NativeRecorder;
 use crate::recording::{Phase, Recorder};
 use crate::report;
 use crate::vm::{JavaThreads, Jni, Ref, Vm, VmLibrary, VmStructs};
@@ -75,6 +76,9 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, current: Ref<'_>) {
     if let Some(sites) = &mut recorders.sites {
         sites.start(&mut cx);
     }
+    if let Some(native) = &mut recorders.native {
+        native.start(&mut cx);
+    }
     // The thread waits for it.
     let _ = hand_over.send(thread);
 }
@@ -88,6 +92,9 @@ fn start_profile_thread(
     profile.run.start_own(jni, PROFILE_THREAD, move |jni| {
         if let Some(sites) = profile.heap_sites {
             sites.ignore_current_thread();
+        }
+        if profile.run.settings.modes.native {
+            NativeRecorder::ignore_current_thread();
         }
         if let Ok(thread) = taken_over.recv() {
             work::work(thread, profile, jni);

@@ -164,6 +164,12 @@ pub enum Cause {
         /// `times` or `old`.
         times: &'static str,
     },
+    /// Sites of the heap and of native memory in one run.
+    #[error(
+        "native= and heap=sites cannot be combined, as tables of sites are of one kind of memory: run the program once \
+         with each of them"
+    )]
+    NativeWithSites,
     /// More frames than a trace can have.
     #[error("depth option value must be at most {max}; {given} frames per trace are too many")]
     DepthTooLarge {

@@ -90,6 +90,8 @@ pub struct Raw {
     pub engine: Engine,
     /// Bytes; at most `i32::MAX`.
     pub heap_interval: u32,
+    /// Bytes, as `heap_interval`; 0 is off.
+    pub native: u32,
     pub shortcut: bool,
     pub live: Live,
     /// `filter=`.
@@ -154,6 +156,7 @@ impl Default for Raw {
             gc_okay: false,
             engine: Engine::Auto,
             heap_interval: 0,
+            native: 0,
             shortcut: true,
             live: Live::Exact,
             filter: None,

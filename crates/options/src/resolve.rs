@@ -35,7 +35,8 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
     };
     let mode = match raw.cpu_timing {
         Some(_) => Some("cpu=times|old"),
-        None => raw.locks.any().then_some("monitor=y"),
+        None if raw.locks.any() => Some("monitor=y"),
+        None => (raw.native > 0).then_some("native="),
     };
     if let (Format::Binary, Some(mode)) = (format, mode) {
         return Err(match &raw.destination {
@@ -53,6 +54,9 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
             Timing::Old => "old",
         };
         return Err(Cause::SamplesWithTimes { times }.into());
+    }
+    if raw.native > 0 && raw.heap_sites {
+        return Err(Cause::NativeWithSites.into());
     }
     let depth = u32::try_from(raw.depth).unwrap_or_default();
     if depth > MAX_DEPTH {
@@ -91,6 +95,7 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         has_depth: raw.has_depth,
         interval: Duration::from_millis(u64::try_from(raw.interval).unwrap_or_default().max(1)),
         heap_interval: raw.heap_interval,
+        native_interval: raw.native,
         shortcut: raw.shortcut,
         live: raw.live,
         cutoff,
@@ -139,6 +144,7 @@ fn modes(raw: &Raw) -> Modes {
         cpu_times: raw.cpu_timing == Some(Timing::Times),
         cpu_old: raw.cpu_timing == Some(Timing::Old),
         monitor: raw.locks.any(),
+        native: raw.native > 0,
         by_default: false,
     };
     if asked == Modes::default() {

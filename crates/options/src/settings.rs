@@ -147,6 +147,8 @@ pub struct Modes {
     pub cpu_old: bool,
     /// Locks (`monitor=y`).
     pub monitor: bool,
+    /// Memory outside of the heap (`native=SIZE`).
+    pub native: bool,
     /// Nothing was asked for, and `heap=all` is the default.
     pub by_default: bool,
 }
@@ -161,7 +163,11 @@ impl Modes {
     /// True if heap dumps are all that is taken.
     #[must_use]
     pub fn only_dumps(&self) -> bool {
-        let others = self.heap_sites || self.cpu_samples || self.monitor || self.counts_calls();
+        let others = self.heap_sites
+            || self.cpu_samples
+            || self.monitor
+            || self.counts_calls()
+            || self.native;
         self.heap_dump && !others
     }
 
@@ -206,6 +212,8 @@ pub struct Settings {
     /// Mean distance in bytes between two recorded allocations of a thread; 0
     /// records all.
     pub heap_interval: u32,
+    /// Mean distance in bytes between two sampled allocations of native memory of a thread; 0 if `modes.native` is off.
+    pub native_interval: u32,
     /// Objects of known sites are counted without an event of the VM.
     pub shortcut: bool,
     /// How live objects are known.

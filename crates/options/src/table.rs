@@ -598,6 +598,17 @@ pub static TABLE: &[OptionSpec] = &[
         kind: Kind::Bytes(|raw| &mut raw.heap_interval),
     },
     OptionSpec {
+        name: "native",
+        value: "<bytes>[k|m]",
+        default: "0",
+        summary: "memory outside of the heap",
+        details: "who allocates by `malloc`, `calloc`, `realloc`, `mmap` and their like: one allocation in this many \
+                  bytes on average is recorded with its stack of Java and native code, and followed until it is \
+                  freed; 0 is off. `512k` costs next to nothing: [native-memory.md](native-memory.md)",
+        section: Section::New,
+        kind: Kind::Bytes(|raw| &mut raw.native),
+    },
+    OptionSpec {
         name: "shortcut",
         value: "y|n",
         default: "y",

@@ -32,7 +32,9 @@ pub use hotspot::stack_key::StackKeys;
 pub use hotspot::structs::VmStructs;
 pub use hotspot::symbols::{VmLibrary, pin_library};
 pub use hotspot::thread_names::{ThreadInfo, ThreadNames};
-pub use hotspot::walk::{StackWalker, WalkedThread, interrupted_registers, walk_native};
+pub use hotspot::walk::{
+    StackWalker, WalkedThread, interrupted_registers, walk_native, walk_native_anywhere,
+};
 pub use hotspot::walk_frozen::FrozenClasses;
 pub use hprof_walker::callers;
 pub use hprof_walker::{

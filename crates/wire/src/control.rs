@@ -46,11 +46,19 @@ pub enum Mode {
     Heap,
     /// `monitor`: locks.
     Monitor,
+    /// `native`: memory outside of the heap.
+    Native,
 }
 
 impl Mode {
     /// All modes.
-    pub const ALL: [Self; 4] = [Self::Cpu, Self::Sites, Self::Heap, Self::Monitor];
+    pub const ALL: [Self; 5] = [
+        Self::Cpu,
+        Self::Sites,
+        Self::Heap,
+        Self::Monitor,
+        Self::Native,
+    ];
 
     /// Its name in requests and replies.
     #[must_use]
@@ -60,6 +68,7 @@ impl Mode {
             Self::Sites => "sites",
             Self::Heap => "heap",
             Self::Monitor => "monitor",
+            Self::Native => "native",
         }
     }
 }

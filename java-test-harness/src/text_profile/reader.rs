@@ -72,7 +72,7 @@ impl Reader {
                 };
                 Ok(())
             }
-            State::Sites if line == "SITES END" => {
+            State::Sites if line.strip_prefix("NATIVE ").unwrap_or(line) == "SITES END" => {
                 self.state = State::Records;
                 Ok(())
             }
@@ -216,7 +216,11 @@ impl Reader {
             self.state = State::MonitorDump;
         } else if let Some(wait) = parse_wait(line) {
             profile.waits.push(wait);
-        } else if let Some(rest) = line.strip_prefix("SITES BEGIN (ordered by ") {
+        } else if let Some(rest) = line
+            .strip_prefix("NATIVE ")
+            .unwrap_or(line)
+            .strip_prefix("SITES BEGIN (ordered by ")
+        {
             let is_allocated = rest.starts_with("allocated bytes) ");
             let known = is_allocated || rest.starts_with("live bytes) ");
             known.then_some(()).ok_or("unknown order")?;

@@ -279,7 +279,8 @@ pub(super) fn count(
     stack.count_in(counts, trace, u64::from(sample.weight));
 }
 
-fn location(frame: &AsgctFrame) -> Location {
+/// The place in a Java method that a frame stands for.
+pub fn location(frame: &AsgctFrame) -> Location {
     let bytecode = match frame.location {
         NATIVE_LOCATION => None,
         index => Some(u32::try_from(index).unwrap_or(0)),

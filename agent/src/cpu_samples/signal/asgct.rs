@@ -37,11 +37,20 @@ pub enum StackPart {
 
 impl AsgctFrame {
     /// A frame of native code.
-    pub(super) fn of_code(address: usize) -> Self {
+    pub fn of_code(address: usize) -> Self {
         Self {
             location: CODE_LOCATION,
             // SAFETY: the location says that it is no method, so no VM gets it.
             method: unsafe { JMethodId::from_raw(address as jni_sys::jmethodID) },
+        }
+    }
+
+    /// A frame of its two words.
+    pub fn from_words(location: i32, method: u64) -> Self {
+        Self {
+            location,
+            // SAFETY: the words are those of a frame that was taken apart.
+            method: unsafe { JMethodId::from_raw(method as usize as jni_sys::jmethodID) },
         }
     }
 

@@ -5,13 +5,14 @@ use crate::vm::{Field, VmStructs};
 /// The bounds of the code cache, read where the VM keeps them: they are set
 /// once, when the VM reserves the cache.
 #[derive(Clone, Copy)]
-pub(super) struct CodeCache {
+pub struct CodeCache {
     low: Option<usize>,
     high: Option<usize>,
 }
 
 impl CodeCache {
-    pub(super) fn of(structs: VmStructs) -> Self {
+    /// The code cache of this VM.
+    pub fn of(structs: VmStructs) -> Self {
         let (low, high) = match structs.address(Field::OnlyCodeHeap) {
             Some(only) => {
                 // SAFETY: the static field holds the address of the only heap, which is never freed.
@@ -32,7 +33,7 @@ impl CodeCache {
     }
 
     /// Returns true if `address` lies in the cache. Safe in a signal handler.
-    pub(super) fn contains(&self, address: usize) -> bool {
+    pub fn contains(&self, address: usize) -> bool {
         let (Some(low), Some(high)) = (self.low, self.high) else {
             return false;
         };

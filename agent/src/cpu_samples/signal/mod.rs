@@ -35,11 +35,12 @@ mod virtual_root;
 mod walking;
 
 pub use asgct::{AsgctFrame, NATIVE_LOCATION, StackPart, WalkFailure};
+pub use code_cache::CodeCache;
 pub use handler::is_in_place;
 pub use moments::Moments;
 pub use neighbour::Watch;
 pub use slots::{SampledThread, Sent, SlotToken};
-pub use walking::WalkCounts;
+pub use walking::{WalkCounts, sampled};
 
 /// A sample of the signal engine.
 pub type Sample<'a> = hprof_lockfree::ring::Sample<'a, AsgctFrame>;
@@ -57,7 +58,6 @@ use crate::vm::callers::CodeMap;
 use crate::vm::{JavaThreads, Jvmti, Vm, VmHandle, VmLibrary, VmStructs};
 use asgct::AsyncGetCallTrace;
 use c_frames::CFrames;
-use code_cache::CodeCache;
 use slots::{ThreadSlots, UNHEARD_NANOS};
 use starts::{Starts, Turn, start_helper};
 use unwind::Unwinder;

@@ -349,7 +349,7 @@ impl Walking {
 }
 
 /// A frame as the ring has it.
-fn sampled(frame: WalkedFrame) -> AsgctFrame {
+pub fn sampled(frame: WalkedFrame) -> AsgctFrame {
     AsgctFrame {
         location: match frame.location {
             NATIVE_FRAME => NATIVE_LOCATION,

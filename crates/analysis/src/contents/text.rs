@@ -39,6 +39,7 @@ fn is_section(line: &str) -> bool {
         "CPU SAMPLES BEGIN (",
         "CPU TIME (ms) BEGIN (",
         "SITES BEGIN (",
+        "NATIVE SITES BEGIN (",
         "MONITOR TIME BEGIN (",
         "MONITOR DUMP BEGIN",
         "HEAP DUMP BEGIN (",

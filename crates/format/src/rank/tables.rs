@@ -118,6 +118,7 @@ impl<'a> RankedMonitorTable<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankedSiteTable<'a> {
     order: SiteOrder,
+    is_native: bool,
     is_incremental: bool,
     is_after_gc: bool,
     cutoff: f64,
@@ -233,6 +234,7 @@ impl<'a> RankedSiteTable<'a> {
             .collect();
         Self {
             order: table.order,
+            is_native: false,
             is_incremental: table.is_incremental,
             is_after_gc: table.is_after_gc,
             cutoff: cutoff.share,
@@ -240,6 +242,18 @@ impl<'a> RankedSiteTable<'a> {
             rows,
             left_out,
         }
+    }
+
+    /// The table is of memory outside of the heap: functions that allocate stand for classes, blocks for objects.
+    #[must_use]
+    pub fn of_native_memory(mut self) -> Self {
+        self.is_native = true;
+        self
+    }
+
+    /// True if the table is of memory outside of the heap.
+    pub fn is_native(&self) -> bool {
+        self.is_native
     }
 
     fn total(order: SiteOrder, totals: &HeapSummary) -> u64 {

@@ -21,10 +21,14 @@ impl<W: Write> HeapWriter for TextWriter<W> {
             SiteOrder::LiveBytes => "live bytes",
             SiteOrder::AllocatedBytes => "allocated bytes",
         };
+        let title = match table.is_native() {
+            true => "NATIVE SITES",
+            false => "SITES",
+        };
         self.write(|s| {
             writeln!(
                 s,
-                "SITES BEGIN (ordered by {order}) {}",
+                "{title} BEGIN (ordered by {order}) {}",
                 Name(ctime.trim_end())
             )?;
             s.push_str("          percent          live          alloc'ed  stack class\n");
@@ -46,7 +50,7 @@ impl<W: Write> HeapWriter for TextWriter<W> {
                     Name(row.class_name)
                 )?;
             }
-            s.write_str("SITES END\n")
+            writeln!(s, "{title} END")
         })
     }
 

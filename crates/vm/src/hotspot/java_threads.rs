@@ -6,6 +6,7 @@ use jni_sys::JNIEnv;
 
 use super::guarded::{self, Copier};
 use super::releases::layout::Field;
+use super::walk::WalkedThread;
 use crate::{Fault, JFieldId, Jni, Jvmti, Ref, VmStructs};
 
 /// Finds kernel thread id, JNI environment and stack of a Java thread.
@@ -132,6 +133,23 @@ impl JavaThreads {
             stack_end,
             vm_thread,
             anchor: self.anchor(vm_thread),
+        }
+    }
+
+    /// The stack of the current thread and its anchor, by its environment, also while the VM makes or ends the
+    /// thread: it has no more than these then. Safe in a signal handler.
+    pub fn walked(&self, jni: &Jni) -> WalkedThread {
+        let vm_thread = (jni.as_raw() as usize).wrapping_sub(self.env_offset);
+        // SAFETY: as in `current`.
+        let stack_end = unsafe { self.stack_end(vm_thread) };
+        let stack_size = self.stack_size_offset.map(|offset| {
+            // SAFETY: as above.
+            unsafe { *((vm_thread + offset) as *const usize) }
+        });
+        WalkedThread {
+            stack_start: stack_start(stack_end, stack_size),
+            stack_end,
+            anchor_sp: self.anchor(vm_thread).0,
         }
     }
 

@@ -182,6 +182,29 @@ pub unsafe fn walk_native(
     native_frames(machine, &memory, stack, registers, code, is_java, receive);
 }
 
+/// As [`walk_native`], on a stack whose end is not known: the kernel is asked of each page.
+///
+/// # Safety
+/// The registers are those of a function that waits for this call.
+pub unsafe fn walk_native_anywhere(
+    registers: Registers,
+    code: Option<&CodeMap>,
+    is_java: impl Fn(usize) -> bool,
+    receive: impl FnMut(usize) -> bool,
+) {
+    let Some(machine) = Machine::HERE else {
+        return;
+    };
+    let heaps = Heaps::default();
+    let pages = [const { AtomicUsize::new(0) }; PAGES];
+    let memory = LiveMemory::of_vm(&heaps, &pages);
+    let stack = registers.sp..registers.sp.saturating_add(MAX_UNKNOWN_STACK);
+    native_frames(machine, &memory, stack, registers, code, is_java, receive);
+}
+
+/// Bytes of a stack whose end is not known that are looked at.
+const MAX_UNKNOWN_STACK: usize = 1 << 20;
+
 /// Memory of which nothing can be read.
 struct NoMemory;
 

@@ -1,0 +1,212 @@
+//! The stack of an allocation: native code above the last Java frame, then Java's frames.
+
+use std::mem::MaybeUninit;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+
+use hprof_lockfree::published::Published;
+
+use super::hooks::Function;
+use crate::cpu_samples::{AsgctFrame, CodeCache, sampled};
+use crate::vm::callers::CodeMap;
+use crate::vm::{
+    JMethodId, JavaThreads, Registers, StackWalker, VmHandle, WalkedFrame, WalkedThread,
+    walk_native, walk_native_anywhere,
+};
+
+/// Frames of native code at most.
+const MAX_NATIVE: usize = 32;
+/// Frames of Java at most.
+pub(super) const MAX_JAVA: u32 = 256;
+const MAX_FRAMES: usize = MAX_NATIVE + MAX_JAVA as usize;
+/// Bytes of stack that a hook needs, and those that the VM keeps for its guards.
+const NEEDED_STACK: usize = 64 << 10;
+
+/// A stack that was taken.
+pub(super) struct Taken<'a> {
+    pub(super) function: Function,
+    /// The kernel's id of the thread, or 0 if threads do not matter.
+    pub(super) thread: i32,
+    pub(super) frames: &'a [AsgctFrame],
+}
+
+/// All that is needed to take stacks.
+#[derive(Default)]
+pub(super) struct Capture {
+    /// The VM's threads, their stacks, and its code; without them there are no frames of Java.
+    java: OnceLock<Java>,
+    has_java: AtomicBool,
+    /// The rules for callers of native code.
+    code: Published<CodeMap>,
+    depth: AtomicU32,
+    per_thread: AtomicBool,
+    /// Where the agent's own code begins and ends.
+    own: (AtomicUsize, AtomicUsize),
+}
+
+/// The VM's side of a stack.
+pub(super) struct Java {
+    pub(super) vm: VmHandle,
+    pub(super) threads: JavaThreads,
+    pub(super) walker: StackWalker,
+    pub(super) cache: CodeCache,
+}
+
+impl Capture {
+    pub(super) fn set_depth(&self, depth: u32) {
+        self.depth.store(depth.min(MAX_JAVA), Ordering::Relaxed);
+    }
+
+    pub(super) fn set_per_thread(&self, per_thread: bool) {
+        self.per_thread.store(per_thread, Ordering::Relaxed);
+    }
+
+    /// Stacks have frames of Java from now on, or none.
+    pub(super) fn set_java(&self, java: Option<Java>) {
+        self.has_java.store(java.is_some(), Ordering::Release);
+        if let Some(java) = java {
+            let _ = self.java.set(java);
+        }
+    }
+
+    /// Stacks have frames of Java.
+    pub(super) fn has_java(&self) -> bool {
+        self.has_java.load(Ordering::Acquire)
+    }
+
+    /// Has callers of native code found by these rules. Returns once no hook reads those before.
+    pub(super) fn set_code(&self, code: Option<CodeMap>) {
+        self.code.exchange(code);
+    }
+
+    /// Leaves the agent's own frames out, which are in this range.
+    pub(super) fn set_own(&self, range: std::ops::Range<usize>) {
+        self.own.0.store(range.start, Ordering::Relaxed);
+        self.own.1.store(range.end, Ordering::Relaxed);
+    }
+
+    /// Takes the stack of the current thread and hands it to `receive`.
+    #[inline(never)]
+    pub(super) fn take<T>(&self, function: Function, receive: impl FnOnce(&Taken<'_>) -> T) -> T {
+        let registers = here();
+        // SAFETY: frames of any content are frames.
+        let mut frames: [MaybeUninit<AsgctFrame>; MAX_FRAMES] =
+            [const { MaybeUninit::uninit() }; MAX_FRAMES];
+        let mut list = List {
+            places: &mut frames,
+            count: 0,
+        };
+        self.fill(registers, &mut list);
+        let thread = match self.per_thread.load(Ordering::Relaxed) {
+            // SAFETY: the call has no arguments and cannot fail.
+            true => unsafe { libc::gettid() },
+            false => 0,
+        };
+        receive(&Taken {
+            function,
+            thread,
+            frames: list.frames(),
+        })
+    }
+
+    fn fill(&self, registers: Registers, list: &mut List<'_>) {
+        let java = self.java.get().filter(|_| self.has_java());
+        // SAFETY: this thread uses no other environment here.
+        let known =
+            java.and_then(|java| unsafe { java.vm.with_current(|jni| java.threads.walked(jni)) });
+        let is_here = |thread: &WalkedThread| {
+            thread.stack_start != 0
+                && (thread.stack_start..thread.stack_end).contains(&registers.sp)
+        };
+        let here = known.filter(is_here);
+        if here.is_some_and(|it| registers.sp.saturating_sub(it.stack_start) < NEEDED_STACK) {
+            return;
+        }
+        let depth = self.depth.load(Ordering::Relaxed) as usize;
+        let is_java = |address| java.is_some_and(|java| java.cache.contains(address));
+        let own = self.own.0.load(Ordering::Relaxed)..self.own.1.load(Ordering::Relaxed);
+        let inside = self.code.enter();
+        let receive = |address: usize| {
+            own.contains(&address)
+                || (list.push(AsgctFrame::of_code(address)) && list.count < MAX_NATIVE)
+        };
+        // The C library knows where other stacks end, but it may hold the lock that it takes for the answer.
+        // SAFETY: the registers are those of this function's caller, which waits; the thread is the current one.
+        unsafe {
+            match here {
+                Some(thread) => walk_native(thread, registers, inside.get(), is_java, receive),
+                None => walk_native_anywhere(registers, inside.get(), is_java, receive),
+            }
+        }
+        drop(inside);
+        let (Some(java), Some(thread)) = (java, known) else {
+            return;
+        };
+        let most = list.count.saturating_add(depth);
+        let mut receive = |frame: WalkedFrame| {
+            list.count < most && list.push(sampled(frame)) && list.count < most
+        };
+        // SAFETY: as above; the anchor is the VM's.
+        let _ = unsafe { java.walker.walk(thread, registers, &mut receive) };
+    }
+}
+
+/// Frames as they come.
+struct List<'a> {
+    places: &'a mut [MaybeUninit<AsgctFrame>],
+    count: usize,
+}
+
+impl List<'_> {
+    /// False if there is no room.
+    fn push(&mut self, frame: AsgctFrame) -> bool {
+        let Some(place) = self.places.get_mut(self.count) else {
+            return false;
+        };
+        place.write(frame);
+        self.count = self.count.saturating_add(1);
+        true
+    }
+
+    fn frames(&self) -> &[AsgctFrame] {
+        let written = self.places.get(..self.count).unwrap_or_default();
+        // SAFETY: `push` has written these.
+        unsafe { &*(std::ptr::from_ref(written) as *const [AsgctFrame]) }
+    }
+}
+
+/// The registers of the function that this is a part of.
+#[inline(always)]
+fn here() -> Registers {
+    let (pc, sp, fp): (usize, usize, usize);
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: registers are copied.
+    unsafe {
+        std::arch::asm!(
+            "lea {pc}, [rip]", "mov {sp}, rsp", "mov {fp}, rbp",
+            pc = out(reg) pc, sp = out(reg) sp, fp = out(reg) fp,
+            options(nomem, nostack, preserves_flags)
+        );
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: registers are copied.
+    unsafe {
+        std::arch::asm!(
+            "adr {pc}, .", "mov {sp}, sp", "mov {fp}, x29",
+            pc = out(reg) pc, sp = out(reg) sp, fp = out(reg) fp,
+            options(nomem, nostack, preserves_flags)
+        );
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    {
+        (pc, sp, fp) = (0, 0, 0);
+    }
+    Registers {
+        pc,
+        sp,
+        fp,
+        ..Registers::default()
+    }
+}
+
+const _: () = assert!(size_of::<JMethodId>() == size_of::<usize>());

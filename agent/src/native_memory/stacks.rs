@@ -1,0 +1,241 @@
+//! The stacks that have allocated, each once, with what they have allocated.
+
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+use super::capture::Taken;
+use super::hooks::Function;
+use super::room::{Zeroed, zeroed};
+use crate::cpu_samples::AsgctFrame;
+use crate::vm::hash::mix;
+
+/// Parts of a block that counts are kept in: a sampled block stands for some number of blocks, not a whole one.
+pub(super) const FRACTION: u64 = 1 << 8;
+/// Stacks at most; more share one place.
+const MAX_STACKS: usize = 1 << 14;
+/// Frames of all stacks.
+const MAX_FRAMES: usize = 1 << 20;
+/// Places that are tried for a stack.
+const MAX_PROBES: usize = 64;
+
+/// The place of a stack. The first is for all that find no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct StackId(pub(super) u32);
+
+/// What a stack has allocated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sum {
+    pub(super) bytes: u64,
+    /// In [`FRACTION`]s.
+    pub(super) blocks: u64,
+}
+
+impl Sum {
+    pub(super) fn add(&mut self, bytes: u64, blocks: u64) {
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.blocks = self.blocks.saturating_add(blocks);
+    }
+
+    /// Blocks, rounded; one at least if there is any byte.
+    pub(super) fn whole_blocks(self) -> u64 {
+        let rounded = self.blocks.saturating_add(FRACTION / 2) / FRACTION;
+        rounded.max(u64::from(self.bytes > 0))
+    }
+}
+
+struct Place {
+    /// The hash of the stack, which stands for it; 0 if free.
+    key: AtomicU64,
+    first: AtomicU32,
+    count: AtomicU32,
+    thread: AtomicU32,
+    function: AtomicU8,
+    is_ready: AtomicU8,
+    bytes: AtomicU64,
+    blocks: AtomicU64,
+}
+
+// SAFETY: atomic numbers only.
+unsafe impl Zeroed for Place {}
+// SAFETY: as above.
+unsafe impl Zeroed for (AtomicU32, AtomicU64) {}
+
+/// The frames of a stack, by its place.
+pub(super) struct Stored<'a> {
+    pub(super) function: Function,
+    /// The kernel's id of the thread, or 0.
+    pub(super) thread: i32,
+    pub(super) frames: Vec<AsgctFrame>,
+    pub(super) is_overflow: bool,
+    place: &'a Place,
+}
+
+/// All stacks.
+pub(super) struct Stacks {
+    places: &'static [Place],
+    /// Locations and methods of frames.
+    frames: &'static [(AtomicU32, AtomicU64)],
+    used: AtomicU32,
+    stacks: AtomicU32,
+}
+
+impl Stacks {
+    pub(super) fn new() -> Self {
+        let stacks = Self {
+            places: zeroed(MAX_STACKS),
+            frames: zeroed(MAX_FRAMES),
+            used: AtomicU32::new(0),
+            stacks: AtomicU32::new(0),
+        };
+        stacks.make_overflow();
+        stacks
+    }
+
+    fn make_overflow(&self) {
+        if let Some(first) = self.places.first() {
+            first.key.store(1, Ordering::Relaxed);
+            first.is_ready.store(1, Ordering::Release);
+        }
+    }
+
+    /// Adds an allocation to its stack.
+    pub(super) fn add(&self, taken: &Taken<'_>, bytes: u64, blocks: u64) -> StackId {
+        let id = self.intern(taken);
+        if let Some(place) = self.places.get(id.0 as usize) {
+            place.bytes.fetch_add(bytes, Ordering::Relaxed);
+            place.blocks.fetch_add(blocks, Ordering::Relaxed);
+        }
+        id
+    }
+
+    fn intern(&self, taken: &Taken<'_>) -> StackId {
+        let key = key(taken);
+        let start = key as usize;
+        for probe in 0..MAX_PROBES {
+            let index = start.wrapping_add(probe) % MAX_STACKS;
+            let Some(place) = self.places.get(index) else {
+                break;
+            };
+            let found = match place.key.load(Ordering::Acquire) {
+                0 => place
+                    .key
+                    .compare_exchange(0, key, Ordering::AcqRel, Ordering::Acquire)
+                    .map(|_| self.fill(place, taken)),
+                other => Err(other),
+            };
+            match found {
+                Ok(()) => return StackId(index as u32),
+                Err(other) if other == key => return StackId(index as u32),
+                Err(_) => {}
+            }
+        }
+        StackId(0)
+    }
+
+    fn fill(&self, place: &Place, taken: &Taken<'_>) {
+        let count = u32::try_from(taken.frames.len()).unwrap_or(0);
+        let first = self.used.fetch_add(count, Ordering::Relaxed);
+        let range = first as usize..first.saturating_add(count) as usize;
+        match self.frames.get(range) {
+            Some(room) => {
+                for ((location, method), frame) in room.iter().zip(taken.frames) {
+                    location.store(frame.location.cast_unsigned(), Ordering::Relaxed);
+                    method.store(frame.method.as_word(), Ordering::Relaxed);
+                }
+                place.first.store(first, Ordering::Relaxed);
+                place.count.store(count, Ordering::Relaxed);
+            }
+            // No room for frames: a stack without any.
+            None => place.count.store(0, Ordering::Relaxed),
+        }
+        place
+            .thread
+            .store(taken.thread.cast_unsigned(), Ordering::Relaxed);
+        place
+            .function
+            .store(taken.function as u8, Ordering::Relaxed);
+        place.is_ready.store(1, Ordering::Release);
+        self.stacks.fetch_add(1, Ordering::Release);
+    }
+
+    /// The number of stacks; it changes when one is added.
+    pub(super) fn count(&self) -> u32 {
+        self.stacks.load(Ordering::Acquire)
+    }
+
+    /// The number of places.
+    pub(super) fn places(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The stack at a place, if there is one and it is complete.
+    pub(super) fn get(&self, index: usize) -> Option<Stored<'_>> {
+        let place = self.places.get(index)?;
+        if place.is_ready.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        let first = place.first.load(Ordering::Relaxed) as usize;
+        let count = place.count.load(Ordering::Relaxed) as usize;
+        let frames = self.frames.get(first..first.saturating_add(count));
+        let frames = frames.unwrap_or_default().iter();
+        let frame = |(location, method): &(AtomicU32, AtomicU64)| {
+            let location = location.load(Ordering::Relaxed).cast_signed();
+            AsgctFrame::from_words(location, method.load(Ordering::Relaxed))
+        };
+        Some(Stored {
+            function: Function::from_number(place.function.load(Ordering::Relaxed)),
+            thread: place.thread.load(Ordering::Relaxed).cast_signed(),
+            frames: frames.map(frame).collect(),
+            is_overflow: index == 0,
+            place,
+        })
+    }
+
+    /// Forgets all stacks. No hook may be at work.
+    pub(super) fn clear(&self) {
+        for place in self
+            .places
+            .iter()
+            .filter(|it| it.key.load(Ordering::Relaxed) != 0)
+        {
+            place.is_ready.store(0, Ordering::Relaxed);
+            place.bytes.store(0, Ordering::Relaxed);
+            place.blocks.store(0, Ordering::Relaxed);
+            place.first.store(0, Ordering::Relaxed);
+            place.count.store(0, Ordering::Relaxed);
+            place.key.store(0, Ordering::Release);
+        }
+        self.used.store(0, Ordering::Relaxed);
+        self.stacks.store(0, Ordering::Relaxed);
+        self.make_overflow();
+    }
+}
+
+impl Stored<'_> {
+    /// What it has allocated.
+    pub(super) fn sum(&self) -> Sum {
+        self.place.sum()
+    }
+}
+
+impl Place {
+    fn sum(&self) -> Sum {
+        Sum {
+            bytes: self.bytes.load(Ordering::Relaxed),
+            blocks: self.blocks.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// The hash of a stack. Different stacks of a recording have the same with a probability of one in a hundred billion.
+fn key(taken: &Taken<'_>) -> u64 {
+    let start = mix(
+        taken.function as u64,
+        u64::from(taken.thread.cast_unsigned()),
+    );
+    let hash = taken.frames.iter().fold(start, |hash, frame| {
+        let location = u64::from(frame.location.cast_unsigned());
+        mix(mix(hash, location), frame.method.as_word())
+    });
+    // 0 and 1 are taken.
+    hash.max(2)
+}

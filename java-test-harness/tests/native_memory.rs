@@ -1,0 +1,92 @@
+//! native=SIZE: memory outside of the heap, by the stacks that have allocated it.
+
+use java_test_harness::{Outcome, Run, SiteRow, TextProfile, each_jdk};
+
+/// What the program says that a method has allocated.
+struct Truth {
+    method: String,
+    bytes: u64,
+    calls: u64,
+    is_held: bool,
+}
+
+fn truths(stdout: &str) -> Vec<Truth> {
+    let truth = |line: &str| {
+        let mut words = line.split(' ');
+        Some(Truth {
+            method: format!("NativeAllocations.{}", words.next()?),
+            bytes: words.next()?.parse().ok()?,
+            calls: words.next()?.parse().ok()?,
+            is_held: words.next()? == "held",
+        })
+    };
+    stdout.lines().filter_map(truth).collect()
+}
+
+/// The standard error of the sum of `calls` equal blocks of which each is sampled with a probability `p`, and stands
+/// for `size / p` bytes then.
+fn standard_error(truth: &Truth, interval: f64) -> f64 {
+    let size = truth.bytes as f64 / truth.calls as f64;
+    let p = 1.0 - (-size / interval).exp();
+    size * (truth.calls as f64 * (1.0 - p) / p).sqrt()
+}
+
+/// A method's allocated and live bytes. What the JVM itself allocates below it, such as memory for compiled code, is
+/// small against that.
+fn sums(profile: &TextProfile, truth: &Truth) -> (f64, f64) {
+    let has_function = |row: &&SiteRow| match truth.method.ends_with("grows") {
+        true => row.class == "realloc",
+        false => row.class == "malloc",
+    };
+    let rows = profile.sites_with(&truth.method).filter(has_function);
+    rows.fold((0.0, 0.0), |(allocated, live), row| {
+        (
+            allocated + row.allocated_bytes as f64,
+            live + row.live_bytes as f64,
+        )
+    })
+}
+
+/// The sums of the profile are those of the program, within five standard errors and half a percent.
+fn assert_sums(outcome: &Outcome, profile: &TextProfile, interval: f64) {
+    let truths = truths(&outcome.stdout);
+    assert!(truths.len() >= 2, "{}", outcome.stdout);
+    for truth in &truths {
+        let (allocated, live) = sums(profile, truth);
+        let total = truth.bytes as f64;
+        let error = 5.0 * standard_error(truth, interval) + 0.005 * total;
+        let (method, bytes) = (&truth.method, truth.bytes);
+        assert!(
+            (allocated - total).abs() <= error,
+            "{method}: {allocated} of {bytes} bytes, {error}"
+        );
+        match truth.is_held {
+            true => assert_eq!(allocated, live, "{method}"),
+            false => assert!(live <= 0.01 * total, "{method}: {live}"),
+        }
+    }
+    assert_eq!(profile.counter("native_blocks_not_followed"), 0);
+    assert_eq!(profile.counter("internal_errors"), 0);
+}
+
+/// Each of four threads allocates 20,000 blocks of each kind. With an interval of 16 KB the smallest ones, of 10,000
+/// bytes, are sampled with a probability of 0.46: the standard error of their sum, 800 MB, is 0.4 %.
+#[test]
+fn sums_are_those_of_the_program_and_freed_memory_is_not_live() {
+    each_jdk(|jdk| {
+        let outcome = Run::new(jdk)
+            .agent("native=16k,depth=64,cutoff=0")
+            .class("NativeAllocations")
+            .args(["4", "20000"])
+            .run()
+            .expect_status(0);
+        let profile = outcome.profile();
+        let text = String::from_utf8_lossy(&outcome.bytes("java.hprof.txt")).into_owned();
+        assert!(text.contains("NATIVE SITES BEGIN (ordered by live bytes)"));
+        assert_sums(&outcome, &profile, 16384.0);
+        // Inflaters that are not closed have their memory by zlib.
+        let inflaters = profile.sites_with("NativeAllocations.keepsOpen");
+        let held: u64 = inflaters.map(|row| row.live_bytes).sum();
+        assert!(held > 2_000 * 5_000, "{held}");
+    });
+}
