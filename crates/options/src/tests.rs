@@ -91,6 +91,7 @@ fn defaults() {
         c_stack: false,
         vm_threads: false,
         heap_interval: 0,
+        native_interval: 0,
         shortcut: true,
         clock: Clock::Sampled,
         include: Patterns::default(),
@@ -151,6 +152,7 @@ fn written_values_arrive() {
         c_stack: true,
         vm_threads: true,
         heap_interval: 524_288,
+        native_interval: 0,
         shortcut: false,
         clock: Clock::Exact,
         include: Patterns::parse("com.example:*Servlet").unwrap(),
@@ -370,10 +372,10 @@ proptest! {
         let modes = settings.modes;
         prop_assert!(settings.depth <= settings::MAX_DEPTH);
         prop_assert!(settings.interval >= Duration::from_millis(1));
-        prop_assert!(modes.tracks_objects() || modes.counts_calls() || modes.cpu_samples || modes.monitor);
+        prop_assert!(modes.tracks_objects() || modes.counts_calls() || modes.cpu_samples || modes.monitor || modes.native);
         prop_assert!(!(modes.cpu_samples && modes.counts_calls()));
         let binary = settings.format == Format::Binary;
-        prop_assert!(!(binary && (modes.counts_calls() || modes.monitor)));
+        prop_assert!(!(binary && (modes.counts_calls() || modes.monitor || modes.native)));
     }
 }
 
