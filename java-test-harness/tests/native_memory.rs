@@ -1,6 +1,12 @@
 //! native=SIZE: memory outside of the heap, by the stacks that have allocated it.
 
-use java_test_harness::{Outcome, Run, SiteRow, TextProfile, each_jdk};
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use java_test_harness::{
+    Outcome, Run, SiteRow, TextProfile, agent_library, control_socket, each_jdk,
+};
 
 /// What the program says that a method has allocated.
 struct Truth {
@@ -90,5 +96,69 @@ fn sums_are_those_of_the_program_and_freed_memory_is_not_live() {
         let inflaters = profile.sites_with("NativeAllocations.keepsOpen");
         let held: u64 = inflaters.map(|row| row.live_bytes).sum();
         assert!(held > 2_000 * 5_000, "{held}");
+    });
+}
+
+/// Pictures have the live bytes first. Blocks of 1 MB are all sampled, as they are 61 times larger than the interval.
+#[test]
+fn pictures_show_what_is_held() {
+    each_jdk(|jdk| {
+        let outcome = Run::new(jdk)
+            .agent("native=16k,file=native.collapsed")
+            .class("NativeAllocations")
+            .args(["1", "10"])
+            .run()
+            .expect_status(0);
+        let text = String::from_utf8_lossy(&outcome.bytes("native.collapsed")).into_owned();
+        let is_held = |line: &&str| {
+            line.contains("NativeAllocations.main;NativeAllocations.holdsBuffers;")
+                && line.contains(";malloc ")
+        };
+        let bytes = |line: &str| line.rsplit(' ').next()?.parse::<u64>().ok();
+        let held: u64 = text.lines().filter(is_held).filter_map(bytes).sum();
+        assert!((100_000_000..101_000_000).contains(&held), "{held}");
+    });
+}
+
+/// Entries of import tables are found again by the next run only if the one before has put them back.
+#[test]
+fn runs_begin_and_end_while_sixteen_threads_allocate() {
+    each_jdk(|jdk| {
+        let running = Run::new(jdk).class("NativeChurn").start();
+        running.wait_for_line("running");
+        let library = agent_library();
+        let library = library.to_str().expect("a path");
+        let run = |round: u64| {
+            let options = format!("\"native=8k,depth=16,cutoff=0,file={round}.txt\"");
+            running.jcmd(&["JVMTI.agent_load", library, &options]);
+            std::thread::sleep(Duration::from_millis(50 * (round % 4)));
+            let socket = control_socket(running.pid());
+            let mut stream = UnixStream::connect(socket).expect("a control socket");
+            writeln!(stream, "detach").unwrap();
+            let mut reply = String::new();
+            stream.read_to_string(&mut reply).unwrap();
+            assert!(reply.starts_with("ok\n"), "{reply}");
+            let text = std::fs::read_to_string(running.path(&format!("{round}.txt"))).unwrap();
+            TextProfile::parse(&text).unwrap().counter("import_entries")
+        };
+        let first = run(0);
+        assert!(first > 10, "{first} entries");
+        for round in 1..10 {
+            let entries = run(round);
+            assert!(entries >= first, "{entries} entries, {first} before");
+        }
+        let path = running.path("7.txt");
+        std::fs::write(running.path("end"), "").unwrap();
+        let text = std::fs::read_to_string(path).unwrap();
+        let profile = TextProfile::parse(&text).unwrap();
+        let rows = profile.sites_with("NativeChurn.compress");
+        assert!(rows.map(|row| row.allocated_bytes).sum::<u64>() > 0);
+        let outcome = running.finish().expect_status(0);
+        assert!(outcome.stdout.ends_with("ended\n"));
+        assert!(
+            !outcome.stderr.contains("HPROF ERROR"),
+            "{}",
+            outcome.stderr
+        );
     });
 }

@@ -262,6 +262,31 @@ fn samples_and_call_times_are_run_separately() {
 }
 
 #[test]
+fn native_memory_has_text_and_tables_of_its_own() {
+    let native = settings("native=512k");
+    assert!(native.modes.native && !native.modes.tracks_objects());
+    assert_eq!(native.native_interval, 524_288);
+    assert!(!settings("native=0,cpu=samples").modes.native);
+    for (options, why) in [
+        (
+            "native=1m,format=b",
+            "native= is not supported with format=b",
+        ),
+        (
+            "native=1m,file=a.hprof.gz",
+            "native= does not support; give",
+        ),
+        (
+            "native=1m,heap=all",
+            "native= and heap=sites cannot be combined",
+        ),
+    ] {
+        let line = &failure(options).lines[0];
+        assert!(line.contains(why), "{line}");
+    }
+}
+
+#[test]
 fn depth_ends_at_its_limit() {
     assert_eq!(settings("depth=2048").depth, 2048);
     assert_eq!(settings("depth=0").depth, 0);
