@@ -144,7 +144,10 @@ impl Capture {
         };
         let most = list.count.saturating_add(depth);
         let mut receive = |frame: WalkedFrame| {
-            list.count < most && list.push(sampled(frame)) && list.count < most
+            if list.count >= most {
+                return false;
+            }
+            list.push(sampled(frame)) && list.count < most
         };
         // SAFETY: as above; the anchor is the VM's.
         let _ = unsafe { java.walker.walk(thread, registers, &mut receive) };

@@ -60,7 +60,7 @@ pub fn loads() -> u64 {
     unsafe extern "C" fn first(info: *mut dl_phdr_info, size: usize, data: *mut c_void) -> c_int {
         if size >= std::mem::offset_of!(dl_phdr_info, dlpi_adds) + size_of::<u64>() {
             // SAFETY: the linker has filled in that many bytes; `data` is the caller's number.
-            unsafe { *data.cast::<u64>() = (*info).dlpi_adds as u64 };
+            unsafe { *data.cast::<u64>() = (*info).dlpi_adds };
         }
         1
     }
@@ -167,7 +167,7 @@ impl Object {
         if info.dlpi_phdr.is_null() {
             return None;
         }
-        // SAFETY: the linker says that there are so many.
+        // SAFETY: the number of headers is the linker's.
         let headers: &[Elf64_Phdr] =
             unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
         let span = |header: &Elf64_Phdr| {

@@ -117,7 +117,7 @@ pub enum RequestError {
     )]
     Verb(String),
     /// Unknown mode.
-    #[error("unknown mode '{0}'; there are cpu, sites, heap, monitor")]
+    #[error("unknown mode '{0}'; there are cpu, sites, heap, monitor, native")]
     Mode(String),
     /// A question about objects that makes no sense.
     #[error("{0}")]
