@@ -68,6 +68,7 @@ fn build() -> Result<(), String> {
     for (name, scripts) in [
         ("gc", &["common.js", "chart.js", "gc.js"][..]),
         ("stacks", &["common.js", "stacks.js"]),
+        ("memory", &["common.js", "chart.js", "memory.js"]),
     ] {
         let scripts = scripts.iter().map(|script| format!("sheet/{script}"));
         write_policy(&out, name, &style, &scripts.collect::<Vec<_>>())?;

@@ -1,13 +1,18 @@
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.InputStream;
 import java.io.RandomAccessFile;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
 import java.text.SimpleDateFormat;
 import java.time.LocalDateTime;
 import java.time.format.DateTimeFormatter;
@@ -16,16 +21,20 @@ import java.util.Arrays;
 import java.util.Date;
 import java.util.List;
 import java.util.Locale;
+import java.util.Queue;
 import java.util.Random;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import java.util.zip.Deflater;
+import java.util.zip.Inflater;
 
 /** Takes memory in the way that its argument names, prints "ready", and waits. */
 public class NativeMemory {
     static final List<Object> KEPT = new ArrayList<>();
+    static final Queue<Object> KEPT_SOCKETS = new ConcurrentLinkedQueue<>();
     static final int MB = 1 << 20;
 
     public static void main(String[] args) throws Exception {
@@ -63,6 +72,20 @@ public class NativeMemory {
             case "deflaters":
                 deflaters(600);
                 break;
+            case "inflaters":
+                inflaters(3000);
+                break;
+            case "sockets":
+                sockets(100, 2 * MB);
+                break;
+            case "jni":
+                System.load(args[2]);
+                allocate(200);
+                break;
+            case "huge":
+                System.load(args[2]);
+                huge(200);
+                break;
             case "unsafe":
                 unsafe(200);
                 break;
@@ -70,6 +93,7 @@ public class NativeMemory {
                 code();
                 break;
             case "grows":
+                KEPT.add(mapped(args[1], 1));
                 System.out.println("ready");
                 for (int i = 0; i < 6000; i++) {
                     new Unsafe().allocate(MB / 10);
@@ -165,6 +189,56 @@ public class NativeMemory {
             KEPT.add(deflater);
         }
     }
+
+    private static void inflaters(int count) throws Exception {
+        byte[] packed = new byte[1 << 10];
+        Deflater deflater = new Deflater();
+        deflater.setInput(new byte[100_000]);
+        deflater.finish();
+        int length = deflater.deflate(packed);
+        deflater.end();
+        // Its window exists once it has given some of its output.
+        byte[] output = new byte[64 << 10];
+        for (int i = 0; i < count; i++) {
+            Inflater inflater = new Inflater();
+            inflater.setInput(packed, 0, length);
+            inflater.inflate(output);
+            KEPT.add(inflater);
+        }
+    }
+
+    /** Threads that write an array of the heap to a socket, for which each keeps a direct buffer of that size. */
+    private static void sockets(int count, int size) throws Exception {
+        CountDownLatch written = new CountDownLatch(count);
+        ByteBuffer sent = ByteBuffer.allocate(size);
+        ServerSocketChannel server = ServerSocketChannel.open();
+        server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+        KEPT.add(server);
+        for (int i = 0; i < count; i++) {
+            Thread thread = new Thread(() -> {
+                try {
+                    SocketChannel socket = SocketChannel.open(server.getLocalAddress());
+                    KEPT_SOCKETS.add(socket);
+                    socket.configureBlocking(false);
+                    socket.write(sent.duplicate());
+                    written.countDown();
+                    Thread.sleep(600_000);
+                } catch (IOException | InterruptedException end) {
+                    throw new IllegalStateException(end);
+                }
+            }, "writes-" + i);
+            thread.setDaemon(true);
+            thread.start();
+            KEPT.add(server.accept());
+        }
+        written.await();
+    }
+
+    /** Blocks of a megabyte from malloc, which are written to and never freed. */
+    private static native void allocate(int megabytes);
+
+    /** A mapping for which huge pages are asked; each two megabytes are written to once. */
+    private static native void huge(int megabytes);
 
     /** Memory outside of the heap; the compiler warns of calls that are not made by reflection. */
     static class Unsafe {

@@ -4,6 +4,7 @@
 //! ([`cgroup`]); the JVM reports its heap, metaspace, code cache and flags when it is asked ([`heap`], [`code_cache`],
 //! [`loaders`], [`flags`]), and keeps an account of the rest if it was started so ([`nmt`]); [`malloc`] walks the arenas of
 //! glibc. [`Evidence`] holds all that, [`Table`] is the account, and [`Cause`] the conclusion.
+//! [`series`] has tables over time, and [`course`] concludes from them.
 //!
 //! Nothing here asks a process: texts come from the caller. Any of them may be missing, old or hostile.
 
@@ -14,6 +15,8 @@ pub mod bytes;
 pub mod cause;
 pub mod cgroup;
 pub mod code_cache;
+pub mod course;
+pub mod course_sentence;
 pub mod evidence;
 pub mod flags;
 pub mod growth;
@@ -27,6 +30,7 @@ mod owners;
 pub mod post_mortem;
 pub mod row;
 mod sentence;
+pub mod series;
 pub mod smaps;
 pub mod status;
 pub mod table;

@@ -1,18 +1,23 @@
 //! `hprof-rs memory`: the memory of a process, accounted for.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::bail;
+use anyhow::{Context, bail, ensure};
 use clap::Args;
 use serde_json::json;
 
-use crate::attach;
+use super::convert::write_whole;
+use crate::attach::{self, Target};
+use crate::process_memory::record::{self, Plan};
 use crate::process_memory::watch::{self, Rhythm};
 use crate::process_memory::{self, Effort, post_mortem, text};
+use crate::render::foreign;
 use crate::render::out::tell;
 use crate::render::screen::{Style, print, print_json};
+use crate::sheet::{self, Form};
+use crate::written;
 
 /// Show what takes the memory of a process: heap, stacks, buffers, malloc, files; against its limits.
 ///
@@ -29,6 +34,15 @@ pub struct Memory {
     /// Look again after this time, such as 5s or 1m, and print which row grows, how fast, and when it reaches the limit.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     watch: Option<Duration>,
+
+    /// Look again and again for this time, such as 10m, and show rows over time, which row grows, and when it reaches the
+    /// limit; Ctrl+C ends it earlier. --watch sets the time between two looks [default: a 120th, from 1s to 1m].
+    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with_all = ["count", "gc", "objects"])]
+    record: Option<Duration>,
+
+    /// With --record: write a page (.html) or JSON (.json) to this file.
+    #[arg(short, long, value_name = "OUT", requires = "record")]
+    output: Option<PathBuf>,
 
     /// With --watch: end after this many looks.
     #[arg(long, value_name = "N", requires = "watch", value_parser = clap::value_parser!(u64).range(1..))]
@@ -49,7 +63,7 @@ pub struct Memory {
 
     /// Read what is left of a process that is gone: an hs_err_pid.log, or the kernel's log with a line "Killed process"; `-`
     /// for standard input.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["process", "watch", "objects", "gc", "no_attach"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["process", "watch", "record", "objects", "gc", "no_attach"])]
     post_mortem: Option<PathBuf>,
 
     /// The folder where cgroups are mounted.
@@ -66,6 +80,7 @@ Examples:
   hprof-rs memory 4242                              the rows, the limits and the likely cause
   hprof-rs memory app.jar --gc                      direct buffers that are held, or wait for a collection
   hprof-rs memory 4242 --watch 5s                   the row that grows, and the time to the limit
+  hprof-rs memory 4242 --record 10m -o memory.html  a page: rows over time, growth, time to the limit
   hprof-rs memory --post-mortem hs_err_pid4242.log  after a crash
   journalctl -k | hprof-rs memory --post-mortem -   after a kill (exit status 137)
   hprof-rs memory 4242 --json | jq .causes[0].sentence
@@ -92,6 +107,11 @@ impl Memory {
         let Some(process) = &self.process else {
             bail!("name a process");
         };
+        let output = self.output.as_deref();
+        let form = sheet::form(output, self.json)?;
+        if let Some(output) = output.filter(|output| *output != Path::new("-")) {
+            check_place(output)?;
+        }
         attach::sweep();
         let target = process_memory::find(process)?;
         let effort = Effort {
@@ -100,6 +120,13 @@ impl Memory {
             no_attach: self.no_attach,
             cgroups: self.cgroups,
         };
+        if let Some(time) = self.record {
+            let plan = Plan {
+                time,
+                every: self.watch,
+            };
+            return recorded(&target, &effort, plan, output, form);
+        }
         if let Some(every) = self.watch {
             let rhythm = Rhythm {
                 every,
@@ -117,6 +144,57 @@ impl Memory {
         }
         print(&text::all(&snapshot, Style::of_stdout()))
     }
+}
+
+/// Records, and writes what was recorded.
+fn recorded(
+    target: &Target,
+    effort: &Effort,
+    plan: Plan,
+    output: Option<&Path>,
+    form: Form,
+) -> anyhow::Result<ExitCode> {
+    let recording = record::run(target, effort, plan)?;
+    for note in &recording.notes {
+        tell!("hprof-rs: {note}");
+    }
+    let Some(output) = output.filter(|output| *output != Path::new("-")) else {
+        return match form {
+            Form::Json => print_json(&recording),
+            Form::Page => print(&sheet::MEMORY.page(&recording)?),
+            Form::Text => print(&text::recorded(&recording, Style::of_stdout())),
+        };
+    };
+    let (text, next) = match form {
+        Form::Page => (sheet::MEMORY.page(&recording)?, "open it in a browser"),
+        _ => {
+            let json = foreign::json(&serde_json::to_string_pretty(&recording)?);
+            (json, "look at it with `jq .sentence FILE`")
+        }
+    };
+    write_whole(output, text.as_bytes())
+        .with_context(|| format!("cannot write {}", output.display()))?;
+    tell!("{}", recording.sentence);
+    written::say(output, next);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses a place where no file can be written, before the recording and not after it.
+fn check_place(output: &Path) -> anyhow::Result<()> {
+    let folder = output.parent().filter(|folder| *folder != Path::new(""));
+    let folder = folder.unwrap_or(Path::new("."));
+    ensure!(
+        !output.is_dir(),
+        "-o {}: this is a folder; give the name of a file in it",
+        output.display()
+    );
+    ensure!(
+        folder.is_dir(),
+        "-o {}: there is no folder {}",
+        output.display(),
+        folder.display()
+    );
+    Ok(())
 }
 
 /// A time such as `5s`, `500ms` or `2m`; a number alone counts seconds.

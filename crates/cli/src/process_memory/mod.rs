@@ -1,6 +1,7 @@
 //! The memory of a running JVM, from `/proc` and from the JVM's own answers. No agent is loaded.
 
 pub mod post_mortem;
+pub mod record;
 pub mod text;
 pub mod watch;
 
@@ -50,7 +51,7 @@ pub struct Effort {
 }
 
 /// The memory of a process at one time.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Snapshot {
     /// The version of this command.
     version: &'static str,
@@ -80,7 +81,7 @@ pub struct Snapshot {
 }
 
 /// A cause with its sentence.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Named {
     /// The cause.
     #[serde(flatten)]
@@ -90,7 +91,7 @@ pub struct Named {
 }
 
 /// Limits of the JVM and of the process.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Bounds {
     /// The most that the heap may take (`-Xmx`).
     pub max_heap: Option<Bytes>,

@@ -1,8 +1,11 @@
 //! The account as text for a terminal.
 
+use hprof_process_memory::course::{Change, PartChange};
+use hprof_process_memory::course_sentence::{Seconds, rate};
 use hprof_process_memory::{Basis, Bytes, Kind, Row};
 
 use super::Snapshot;
+use super::record::Recording;
 use crate::render::screen::{Align, Style, columns, count, percent, printable};
 use crate::render::table;
 
@@ -28,6 +31,62 @@ pub fn all(snapshot: &Snapshot, style: Style) -> String {
     ];
     text.push_str(&columns(style, head, &rows));
     text.push_str(&format!("\n{}", table::facts(limits(snapshot))));
+    text
+}
+
+/// A recording: its sentence, and how each row changed.
+pub fn recorded(recording: &Recording, style: Style) -> String {
+    let last = &recording.last;
+    let jdk = last.jdk.as_ref();
+    let jdk = jdk.map_or(String::new(), |jdk| format!(", JDK {}", printable(jdk)));
+    let series = &recording.series;
+    let line = format!(
+        "{} ({}{jdk}): {} resident after {}, {} looks",
+        last.name,
+        last.pid,
+        last.table.resident,
+        Seconds(series.seconds()),
+        count(series.looks)
+    );
+    let mut text = format!(
+        "{}\n{}\n",
+        style.bold(&line),
+        printable(&recording.sentence)
+    );
+    for named in &last.causes {
+        text.push_str(&format!("{}\n", printable(&named.sentence)));
+    }
+    text.push('\n');
+    let cells = |name: &str, change: &Change, part: Option<&PartChange>| {
+        [
+            change.first.to_string(),
+            change.last.to_string(),
+            change.peak.to_string(),
+            rate(change.rate),
+            rate(change.recent_rate),
+            name.to_owned(),
+            part.map_or(String::new(), |part| printable(&part.to_string())),
+        ]
+    };
+    let mut rows = vec![cells("resident set", &recording.course.resident, None)];
+    rows.extend(
+        recording
+            .course
+            .rows
+            .iter()
+            .map(|row| cells(row.title, &row.change, row.part.as_ref())),
+    );
+    let head = [
+        ("first", Align::Right),
+        ("last", Align::Right),
+        ("peak", Align::Right),
+        ("growth", Align::Right),
+        ("2nd half", Align::Right),
+        ("row", Align::Left),
+        ("grew most", Align::Left),
+    ];
+    text.push_str(&columns(style, head, &rows));
+    text.push_str(&format!("\n{}", table::facts(limits(last))));
     text
 }
 

@@ -4,6 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use hprof_process_memory::Bytes;
+use hprof_process_memory::course_sentence::{Seconds, rate};
 use serde_json::to_string;
 
 use super::{Effort, Snapshot, look};
@@ -27,12 +28,20 @@ pub struct Rhythm {
 pub fn run(target: &Target, effort: &Effort, rhythm: Rhythm, json: bool) -> anyhow::Result<()> {
     let mut first: Option<Snapshot> = None;
     let mut number = 0;
+    let began = target.pid().began().ok();
     let mut out = Out::new();
     loop {
         let mut snapshot = match look(target, effort) {
-            Ok(snapshot) => snapshot,
             Err(error) if first.is_none() => return Err(error),
-            Err(_) => {
+            // Of a process that is ending the kernel still shows files, which are empty; a later one may have its number.
+            Ok(snapshot)
+                if first.is_none()
+                    || snapshot.table.resident > Bytes::ZERO
+                        && target.pid().began().ok() == began =>
+            {
+                snapshot
+            }
+            Ok(_) | Err(_) => {
                 tell!("hprof-rs: process {} ended meanwhile", target.pid().0);
                 return Ok(());
             }
@@ -62,7 +71,7 @@ pub fn run(target: &Target, effort: &Effort, rhythm: Rhythm, json: bool) -> anyh
 }
 
 /// One look on one line.
-fn line(snapshot: &Snapshot) -> String {
+pub fn line(snapshot: &Snapshot) -> String {
     let mut line = format!("{:>9} resident", snapshot.table.resident.to_string());
     let Some(growth) = &snapshot.growth else {
         let mut rows: Vec<_> = snapshot.table.rows.iter().collect();
@@ -82,18 +91,7 @@ fn line(snapshot: &Snapshot) -> String {
         None => line.push_str("; no row grows"),
     }
     if let Some(seconds) = growth.seconds_to_limit {
-        let minutes = seconds / 60.0;
-        line.push_str(&match minutes < 120.0 {
-            true => format!("; {minutes:.0} min to the limit"),
-            false => format!("; {:.0} h to the limit", minutes / 60.0),
-        });
+        line.push_str(&format!("; {} to the limit", Seconds(seconds)));
     }
     line
-}
-
-/// A growth in bytes a minute, with its sign.
-fn rate(bytes_a_second: f64) -> String {
-    let minute = bytes_a_second * 60.0;
-    let sign = if minute < 0.0 { "-" } else { "+" };
-    format!("{sign}{}/min", Bytes(minute.abs() as u64))
 }

@@ -1,4 +1,4 @@
-//! Pages of commands that read logs: a shell with a style, a script and data, which needs nothing else.
+//! Pages of commands that read logs or watch a process: a shell with a style, a script and data, which needs nothing else.
 
 use std::path::Path;
 
@@ -36,6 +36,17 @@ pub const STACKS: Sheet = Sheet {
     title: "Threads",
     script: concat!(include_str!("common.js"), include_str!("stacks.js")),
     policy: include_str!(concat!(env!("OUT_DIR"), "/stacks-policy.txt")),
+};
+
+/// The page of a process's memory over time.
+pub const MEMORY: Sheet = Sheet {
+    title: "Memory",
+    script: concat!(
+        include_str!("common.js"),
+        include_str!("chart.js"),
+        include_str!("memory.js")
+    ),
+    policy: include_str!(concat!(env!("OUT_DIR"), "/memory-policy.txt")),
 };
 
 /// The form of an output.
