@@ -82,6 +82,10 @@ public class NativeMemory {
                 System.load(args[2]);
                 allocate(200);
                 break;
+            case "map":
+                System.load(args[2]);
+                map(200);
+                break;
             case "huge":
                 System.load(args[2]);
                 huge(200);
@@ -236,6 +240,9 @@ public class NativeMemory {
 
     /** Blocks of a megabyte from malloc, which are written to and never freed. */
     private static native void allocate(int megabytes);
+
+    /** A mapping that is written to. */
+    private static native void map(int megabytes);
 
     /** A mapping for which huge pages are asked; each two megabytes are written to once. */
     private static native void huge(int megabytes);

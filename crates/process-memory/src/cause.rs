@@ -13,6 +13,18 @@ const LARGE: f64 = 0.25;
 const LEAST: Bytes = Bytes::mib(64);
 /// The part of a limit that counts as full.
 const FULL: f64 = 0.9;
+/// Fewer threads with buffers of their own do not matter.
+const MANY_CACHES: u64 = 8;
+/// Names of files of allocators whose structures are not known here, and of the library of C that has one.
+const ALLOCATORS: [&str; 5] = [
+    "libjemalloc",
+    "libtcmalloc",
+    "libmimalloc",
+    "libmi-malloc",
+    "ld-musl",
+];
+/// Libraries that are named at most.
+const MAX_LIBRARIES: usize = 3;
 /// Each `Deflater` holds about this much (zlib: 2^(15+2) + 2^(8+9) bytes and its state).
 const DEFLATER: Bytes = Bytes::kib(262);
 /// Each `Inflater` holds about this much once it is used (a window of 32 KB and its state).
@@ -79,6 +91,16 @@ pub enum Cause {
         /// And of all.
         all: u64,
     },
+    /// Direct buffers that threads keep for themselves: each thread that writes or reads an array of the heap to a socket or a
+    /// file has one of the size of the largest.
+    ThreadBuffers {
+        /// The threads that keep some.
+        threads: u64,
+        /// The number of all direct buffers.
+        buffers: u64,
+        /// Their size; with native memory tracking off that of all memory from `malloc`.
+        resident: Bytes,
+    },
     /// Files that are mapped.
     MappedFiles {
         /// Resident pages of files.
@@ -124,11 +146,22 @@ pub enum Cause {
     NativeMemory {
         /// Its size.
         resident: Bytes,
+        /// Files of libraries that come neither from the JDK nor from the system, some of them.
+        libraries: Vec<String>,
     },
     /// Memory from `malloc`; without native memory tracking buffers, JVM and libraries are one sum.
     Malloc {
         /// Its size.
         resident: Bytes,
+    },
+    /// Mappings that neither the JVM nor glibc accounts for.
+    Unexplained {
+        /// Their resident pages.
+        resident: Bytes,
+        /// The file of another allocator, if one is loaded.
+        allocator: Option<String>,
+        /// Files of libraries that come neither from the JDK nor from the system, some of them.
+        libraries: Vec<String>,
     },
     /// Huge pages hold more than was asked for.
     HugePages {
@@ -179,6 +212,7 @@ impl Cause {
         rows.extend(files(table));
         rows.extend(metaspace(evidence, table));
         rows.extend(malloc(evidence, table));
+        rows.extend(unexplained(evidence, table));
         rows.extend(huge(table));
         rows.extend(group(evidence, table));
         rows.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
@@ -284,6 +318,17 @@ fn buffers(evidence: &Evidence, table: &Table) -> Option<(Bytes, Cause)> {
             return Some((resident, cause));
         }
     }
+    if let Some(objects) = evidence.objects
+        && objects.buffer_caches >= MANY_CACHES
+        && objects.direct_buffers <= objects.buffer_caches.saturating_mul(2)
+    {
+        let cause = Cause::ThreadBuffers {
+            threads: objects.buffer_caches,
+            buffers: objects.direct_buffers,
+            resident,
+        };
+        return Some((resident + Bytes(1), cause));
+    }
     let buffers = evidence.objects.map(|objects| objects.direct_buffers);
     let cause = Cause::DirectBuffers { resident, buffers };
     table.has_tracking.then_some((resident, cause))
@@ -340,12 +385,62 @@ fn malloc(evidence: &Evidence, table: &Table) -> Vec<(Bytes, Cause)> {
     let resident = table.resident(Kind::NativeMalloc);
     if is_large(resident, table) {
         let cause = match table.has_tracking {
-            true => Cause::NativeMemory { resident },
+            true => Cause::NativeMemory {
+                resident,
+                libraries: libraries(evidence),
+            },
             false => Cause::Malloc { resident },
         };
         found.push((resident, cause));
     }
     found
+}
+
+/// The names of libraries that come neither from the JDK nor from the system.
+fn libraries(evidence: &Evidence) -> Vec<String> {
+    let code = || {
+        let mappings = evidence.mappings.iter();
+        mappings.filter(|mapping| mapping.executes && mapping.inode != 0)
+    };
+    // `lib/server/libjvm.so`, or `lib/amd64/server/libjvm.so`.
+    let jdk = code().find_map(|mapping| mapping.name.strip_suffix("server/libjvm.so"));
+    // A program may have a library of C of its own, with others beside it.
+    let libc = code().find_map(|mapping| mapping.name.strip_suffix("libc.so.6"));
+    let is_known = |name: &str| {
+        let known = ["/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"];
+        let mut known = known.into_iter().chain(jdk).chain(libc);
+        known.any(|folder| folder.len() > 1 && name.starts_with(folder))
+            || name.ends_with("/libhprof_rs.so")
+    };
+    let files = code().filter(|mapping| !is_known(&mapping.name));
+    let names = files.filter_map(|mapping| mapping.name.rsplit('/').next());
+    let mut names: Vec<String> = names
+        .filter(|name| name.contains(".so"))
+        .map(str::to_owned)
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names.truncate(MAX_LIBRARIES);
+    names
+}
+
+fn unexplained(evidence: &Evidence, table: &Table) -> Option<(Bytes, Cause)> {
+    let resident = table.resident(Kind::Unexplained);
+    // Where malloc could not be looked into, a note says so.
+    if !table.sees_malloc || !is_large(resident, table) {
+        return None;
+    }
+    let mut names = evidence
+        .mappings
+        .iter()
+        .filter_map(|mapping| mapping.name.rsplit('/').next());
+    let allocator = names.find(|name| ALLOCATORS.iter().any(|known| name.starts_with(known)));
+    let cause = Cause::Unexplained {
+        resident,
+        allocator: allocator.map(str::to_owned),
+        libraries: libraries(evidence),
+    };
+    Some((resident, cause))
 }
 
 fn huge(table: &Table) -> Option<(Bytes, Cause)> {
@@ -408,6 +503,28 @@ mod tests {
         assert_eq!(cause, Cause::HugePages { huge });
         assert!(cause.to_string().contains("104.9 MB"), "{cause}");
         assert!(matches!(first(&evidence(200)), Cause::Healthy { .. }));
+    }
+
+    #[test]
+    fn libraries_of_others_are_named() {
+        let mut evidence = evidence(10);
+        for name in [
+            "/opt/jdk/lib/server/libjvm.so",
+            "/opt/jdk/lib/libnio.so",
+            "/opt/glibc/libc.so.6",
+            "/opt/glibc/libm.so.6",
+            "/usr/lib/libgcc_s.so.1",
+            "/opt/app/libleak.so",
+            "/opt/jdk/bin/java",
+        ] {
+            evidence.mappings.push(Mapping {
+                executes: true,
+                inode: 1,
+                name: name.to_owned(),
+                ..Mapping::default()
+            });
+        }
+        assert_eq!(libraries(&evidence), ["libleak.so"]);
     }
 
     #[test]

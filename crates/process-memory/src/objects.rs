@@ -12,6 +12,8 @@ pub struct Objects {
     /// Objects that refer to such memory, slices and duplicates among them (`java.nio.DirectByteBuffer`). A collection
     /// removes them before the memory is freed.
     pub buffer_objects: u64,
+    /// Caches of buffers that threads keep for sockets and files (`sun.nio.ch.Util$BufferCache`), one for each thread.
+    pub buffer_caches: u64,
     /// `java.util.zip.Inflater`, each with up to 40 KB from `malloc`.
     pub inflaters: u64,
     /// `java.util.zip.Deflater`, each with about 260 KB.
@@ -38,6 +40,7 @@ impl Objects {
             match class {
                 "java.nio.DirectByteBuffer$Deallocator" => found.direct_buffers = count,
                 "java.nio.DirectByteBuffer" => found.buffer_objects = count,
+                "sun.nio.ch.Util$BufferCache" => found.buffer_caches = count,
                 "java.util.zip.Inflater" => found.inflaters = count,
                 "java.util.zip.Deflater" => found.deflaters = count,
                 _ => {}
@@ -53,6 +56,7 @@ impl Sub for Objects {
         Self {
             direct_buffers: self.direct_buffers.saturating_sub(other.direct_buffers),
             buffer_objects: self.buffer_objects.saturating_sub(other.buffer_objects),
+            buffer_caches: self.buffer_caches.saturating_sub(other.buffer_caches),
             inflaters: self.inflaters.saturating_sub(other.inflaters),
             deflaters: self.deflaters.saturating_sub(other.deflaters),
         }

@@ -66,6 +66,15 @@ impl fmt::Display for Cause {
                 "{unreachable} of {all} direct buffers are unreachable, and waited for a collection of the heap: buffers that are \
                  closed by hand or reused, or a lower -XX:MaxDirectMemorySize, free them earlier."
             ),
+            Self::ThreadBuffers {
+                threads,
+                buffers,
+                resident,
+            } => write!(
+                f,
+                "{threads} threads keep direct buffers for sockets and files, {buffers} buffers of {resident} in all: each keeps the \
+                 largest that it ever needed. Start with -Djdk.nio.maxCachedBufferSize=262144, write in pieces, or use fewer threads."
+            ),
             Self::MappedFiles { resident, largest } => write!(
                 f,
                 "Mapped files hold {resident}, most of it {largest}: the kernel takes clean pages of files back when memory is short, \
@@ -110,16 +119,49 @@ impl fmt::Display for Cause {
                     }
                 })
             }
-            Self::NativeMemory { resident } => write!(
-                f,
-                "Libraries hold {resident} of malloc memory that the JVM knows nothing of (JNI, compression, TLS, drivers): look at objects \
-                 with native memory that are not closed (--objects counts some), and at JNI libraries."
-            ),
+            Self::NativeMemory {
+                resident,
+                libraries,
+            } => {
+                write!(
+                    f,
+                    "Libraries hold {resident} of malloc memory that the JVM knows nothing of (JNI, compression, TLS, drivers): look at \
+                     objects with native memory that are not closed (--objects counts some), and at JNI libraries"
+                )?;
+                match &libraries[..] {
+                    [] => f.write_str("."),
+                    names => write!(f, " ({}).", names.join(", ")),
+                }
+            }
             Self::Malloc { resident } => write!(
                 f,
                 "malloc holds {resident}: direct buffers, the JVM, or libraries. -XX:NativeMemoryTracking=summary separates them, and \
                  --objects counts the Java objects that hold such memory."
             ),
+            Self::Unexplained {
+                resident,
+                allocator,
+                libraries,
+            } => {
+                write!(
+                    f,
+                    "{resident} are in mappings that neither the JVM nor glibc's malloc made: "
+                )?;
+                match (allocator, &libraries[..]) {
+                    (Some(name), _) => write!(
+                        f,
+                        "{name} is loaded, whose memory is not divided here; its own statistics do that."
+                    ),
+                    (None, []) => f.write_str(
+                        "code that maps memory itself; `pmap -X PID` lists the mappings.",
+                    ),
+                    (None, names) => write!(
+                        f,
+                        "a library that maps memory itself ({}); `pmap -X PID` lists the mappings.",
+                        names.join(", ")
+                    ),
+                }
+            }
             Self::HugePages { huge } => write!(
                 f,
                 "Transparent huge pages make {huge} resident outside of the heap, whether it is used or not: set \

@@ -103,6 +103,8 @@ struct Malloc {
 struct Rows {
     rows: BTreeMap<Kind, Row>,
     parts: BTreeMap<(Kind, String), Part>,
+    /// For each mapping of unknown purpose, its resident memory that is not of `malloc`.
+    unknown: Vec<Bytes>,
 }
 
 impl Rows {
@@ -137,11 +139,18 @@ impl Rows {
                 self.add_part(owner.kind, &owner.part, mapping.resident);
             }
         }
+        let mut unknown: BTreeMap<usize, Bytes> = (owners.iter().enumerate())
+            .filter(|(_, owner)| owner.kind == Kind::Unexplained)
+            .map(|(at, _)| (at, evidence.mappings[at].resident))
+            .collect();
         // Mappings whose purpose is known are none of malloc's, whatever they look like.
         for (at, area, resident) in &evidence.areas {
             if owners[*at].kind == Kind::Unexplained {
                 let resident = Bytes(*resident).min(evidence.mappings[*at].resident);
                 self.take(Kind::Unexplained, Kind::NativeMalloc, resident);
+                if let Some(left) = unknown.get_mut(at) {
+                    *left = *left - resident;
+                }
                 let name = match area.kind {
                     AreaKind::Main => "first arena",
                     AreaKind::Arena(_) => "other arenas",
@@ -150,6 +159,7 @@ impl Rows {
                 self.add_part(Kind::NativeMalloc, name, resident);
             }
         }
+        self.unknown = unknown.into_values().collect();
     }
 
     /// Moves memory from one row to another, no more than there is.
@@ -210,9 +220,11 @@ impl Rows {
             (Kind::Metaspace, metaspace.unwrap_or_default()),
             (Kind::ClassSpace, class_committed),
         ];
+        // Before JDK 16 there are no addresses, and some of the regions are of no size that shows what they are.
+        let is_placed = heap.is_some_and(|heap| !heap.metaspace_ranges.is_empty());
         for (kind, committed) in reported {
-            if self.row(kind).resident == Bytes::ZERO && committed.0 > 0 {
-                self.take(Kind::Unexplained, kind, committed);
+            let missing = committed - self.row(kind).resident;
+            if !is_placed && self.take(Kind::Unexplained, kind, missing) > Bytes::ZERO {
                 self.row(kind).basis = Basis::Estimate;
             }
         }
@@ -245,7 +257,16 @@ impl Rows {
             mapped += own;
         }
         let found = self.row(Kind::JvmMapped).resident;
-        self.take(Kind::Unexplained, Kind::JvmMapped, mapped - found);
+        // The JVM counts what it may use, little of which may be resident: a mapping that has more than all that is another's.
+        let of_others: Bytes = (self.unknown.iter().copied())
+            .filter(|&left| left > mapped)
+            .sum();
+        let available = self.row(Kind::Unexplained).resident - of_others;
+        self.take(
+            Kind::Unexplained,
+            Kind::JvmMapped,
+            available.min(mapped - found),
+        );
         let row = self.row(Kind::JvmMapped);
         row.basis = Basis::Tracking;
         row.committed = Some(mapped);
@@ -337,7 +358,9 @@ mod tests {
     fn reports_explain_what_mappings_do_not() {
         let evidence = Evidence {
             mappings: vec![
-                mapping(1, 500, "", 0, false),
+                mapping(1, 200, "", 0, false),
+                mapping(3, 200, "", 0, false),
+                mapping(4, 100, "", 0, false),
                 mapping(2, 300, "/x.so", 7, true),
             ],
             tracking: Account::parse(TRACKING),
@@ -361,6 +384,19 @@ mod tests {
             "no memory of malloc was found"
         );
         assert!((table.unexplained() - 150.0 / 800.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_mapping_larger_than_all_of_the_jvm_is_anothers() {
+        let evidence = Evidence {
+            mappings: vec![mapping(1, 900, "", 0, false), mapping(2, 150, "", 0, false)],
+            tracking: Account::parse(TRACKING),
+            ..Evidence::default()
+        };
+        // The JVM has mapped 200 KB.
+        let table = Table::of(&evidence);
+        assert_eq!(table.resident(Kind::JvmMapped), Bytes::kib(150));
+        assert_eq!(table.resident(Kind::Unexplained), Bytes::kib(900));
     }
 
     proptest! {
