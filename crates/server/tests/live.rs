@@ -13,7 +13,9 @@ use axum::http::{Request, StatusCode};
 use hprof_analysis::contents::Contents;
 use hprof_server::Config;
 use hprof_server::catalogue::{Role, SqliteCatalogue};
-use hprof_server::live::{JvmFacts, Machine, Pid, Refused, RefusedKind, Socket};
+use hprof_server::live::{
+    JvmFacts, Machine, MemoryNow, MemoryRow, Pid, Refused, RefusedKind, Socket,
+};
 use hprof_server::state::AppState;
 use hprof_server::store::FolderStore;
 use hprof_wire::control::{self, Reply};
@@ -167,6 +169,20 @@ impl Machine for Fake {
 
     fn thread_dump(&self, _: Pid) -> Result<String, Refused> {
         Ok(THREADS.to_owned())
+    }
+
+    fn memory(&self, pid: Pid) -> Result<MemoryNow, Refused> {
+        self.requests.lock().unwrap().push(format!("memory {pid}"));
+        let name = "Java heap".to_owned();
+        Ok(MemoryNow {
+            resident: 4096,
+            rows: vec![MemoryRow {
+                name,
+                resident: 4096,
+                ..MemoryRow::default()
+            }],
+            ..MemoryNow::default()
+        })
     }
 
     fn heap_dump(&self, _: Pid, file: &Path, _: bool) -> Result<(), Refused> {
@@ -438,6 +454,11 @@ fn heap_and_threads_are_asked_seldom_and_garbage_is_for_admins() {
     assert_eq!(status, StatusCode::OK);
     assert_eq!(site.fake.asked("histogram true"), 1);
     assert_eq!(site.ok("/1/threads")["threads"][0]["os_id"], 16);
+    let memory = site.ok("/1/memory");
+    assert_eq!(memory["rows"][0]["resident"], memory["resident"]);
+    site.ok("/1/memory");
+    assert_eq!(site.fake.asked("memory"), 1);
+    assert_eq!(site.get("/13/memory").0, StatusCode::FORBIDDEN);
     let dump = site.done("/1/dump", r#"{"live": false}"#);
     assert_eq!(dump["name"], "App-1.hprof");
 }

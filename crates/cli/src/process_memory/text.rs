@@ -4,6 +4,8 @@ use hprof_process_memory::course::{Change, PartChange};
 use hprof_process_memory::course_sentence::{Seconds, rate};
 use hprof_process_memory::{Basis, Bytes, Kind, Row};
 
+use hprof_server::live::{MemoryFact, MemoryNow, MemoryRow};
+
 use super::Snapshot;
 use super::record::Recording;
 use crate::render::screen::{Align, Style, columns, count, percent, printable};
@@ -11,6 +13,8 @@ use crate::render::table;
 
 /// Parts of a row are shown up to this many.
 const PARTS: usize = 3;
+/// And this many on the server's page.
+const SERVER_PARTS: usize = 10;
 
 /// The whole account.
 pub fn all(snapshot: &Snapshot, style: Style) -> String {
@@ -32,6 +36,34 @@ pub fn all(snapshot: &Snapshot, style: Style) -> String {
     text.push_str(&columns(style, head, &rows));
     text.push_str(&format!("\n{}", table::facts(limits(snapshot))));
     text
+}
+
+/// The account for the server's page.
+pub fn for_server(snapshot: &Snapshot) -> MemoryNow {
+    let bytes = |size: Option<Bytes>| size.map(|size| size.0);
+    let rows = snapshot.table.rows.iter().map(|row| MemoryRow {
+        name: row.kind.title().to_owned(),
+        resident: row.resident.0,
+        committed: bytes(row.committed),
+        used: bytes(row.used),
+        details: details(row, snapshot, SERVER_PARTS),
+    });
+    let facts = limits(snapshot).into_iter();
+    MemoryNow {
+        resident: snapshot.table.resident.0,
+        limit: bytes(snapshot.group.as_ref().and_then(|group| group.limit)),
+        left: bytes(snapshot.left()),
+        causes: snapshot
+            .causes
+            .iter()
+            .map(|named| printable(&named.sentence))
+            .collect(),
+        rows: rows.collect(),
+        facts: facts
+            .map(|(name, value)| MemoryFact { name, value })
+            .collect(),
+        notes: snapshot.notes.iter().map(|note| printable(note)).collect(),
+    }
 }
 
 /// A recording: its sentence, and how each row changed.
@@ -113,12 +145,12 @@ fn cells(row: &Row, snapshot: &Snapshot) -> [String; 6] {
         size(row.committed),
         size(row.used),
         row.kind.title().to_owned(),
-        details(row, snapshot),
+        details(row, snapshot, PARTS),
     ]
 }
 
 /// The parts of a row, and how it was found if not by its mappings.
-fn details(row: &Row, snapshot: &Snapshot) -> String {
+fn details(row: &Row, snapshot: &Snapshot, most: usize) -> String {
     let mut words = Vec::new();
     match row.kind {
         Kind::ThreadStacks => words.push(format!("{} threads", count(row.count))),
@@ -133,7 +165,7 @@ fn details(row: &Row, snapshot: &Snapshot) -> String {
     if row.huge.0 > 0 {
         words.push(format!("{} in huge pages", row.huge));
     }
-    let parts = row.parts.iter().take(PARTS).map(|part| {
+    let parts = row.parts.iter().take(most).map(|part| {
         let name = part.name.rsplit('/').next().unwrap_or(&part.name);
         let times = match part.count {
             0 | 1 => String::new(),

@@ -4,13 +4,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use hprof_analysis::contents::Contents;
-use hprof_server::live::{JvmFacts, Machine, Pid, Refused, RefusedKind, Socket};
+use hprof_server::live::{JvmFacts, Machine, MemoryNow, Pid, Refused, RefusedKind, Socket};
 use hprof_wire::control::{Reply, Request as ControlRequest};
 
 use crate::attach::{self, Limits, Refusal, Request, Target};
 use crate::export;
 use crate::jvm::process::{self, uptime};
 use crate::jvm::{self, AgentState, Jvm};
+use crate::process_memory::{self, Effort};
 use crate::render::screen::printable;
 
 /// How long a JVM may take to open its socket.
@@ -99,6 +100,20 @@ impl Machine for LocalMachine {
 
     fn thread_dump(&self, pid: Pid) -> Result<String, Refused> {
         ask(pid, &Request::Threads, ANSWER)
+    }
+
+    fn memory(&self, pid: Pid) -> Result<MemoryNow, Refused> {
+        let target = target(pid).map_err(|refusal| refused(&refusal))?;
+        let effort = Effort {
+            objects: false,
+            collect: false,
+            no_attach: false,
+            cgroups: process_memory::CGROUPS.into(),
+        };
+        let found = process_memory::look(&target, &effort);
+        found
+            .map(|snapshot| process_memory::text::for_server(&snapshot))
+            .map_err(|error| Refused::new(RefusedKind::Refused, printable(&format!("{error:#}"))))
     }
 
     fn heap_dump(&self, pid: Pid, file: &Path, live: bool) -> Result<(), Refused> {

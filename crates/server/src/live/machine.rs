@@ -8,6 +8,8 @@ use std::time::Duration;
 use hprof_analysis::contents::Contents;
 use hprof_wire::control::{Reply, Request};
 
+use super::memory::MemoryNow;
+
 /// A process of this machine, by the number that it has there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pid(pub u32);
@@ -132,6 +134,11 @@ pub trait Machine: fmt::Debug + Send + Sync {
     /// # Errors
     /// If the JVM refuses.
     fn thread_dump(&self, pid: Pid) -> Result<String, Refused>;
+    /// The memory of the JVM's process, accounted for.
+    ///
+    /// # Errors
+    /// If the process may not be looked at.
+    fn memory(&self, pid: Pid) -> Result<MemoryNow, Refused>;
     /// Has the JVM write a heap dump to a new file.
     ///
     /// # Errors

@@ -12,6 +12,7 @@ mod keeping;
 mod launching;
 mod link;
 mod machine;
+mod memory;
 mod modes;
 pub mod network;
 mod recorder;
@@ -35,6 +36,7 @@ pub use histogram::{ClassRow, class_histogram};
 pub use launching::Launching;
 pub use link::JvmId;
 pub use machine::{JvmFacts, Machine, Pid, Refused, RefusedKind, Socket};
+pub use memory::{MemoryFact, MemoryNow, MemoryRow};
 pub use modes::{Mode, check_options};
 pub use network::{Ask, Finished, Network, Sender};
 pub use recording::{Afterwards, Cost, End, Recording, Status};
@@ -85,6 +87,7 @@ pub struct Live {
     listed: Mutex<Option<(Instant, Vec<JvmFacts>)>>,
     histograms: Fresh<Vec<ClassRow>>,
     threads: Fresh<ThreadDump>,
+    memory: Fresh<MemoryNow>,
 }
 
 impl Live {
@@ -105,6 +108,7 @@ impl Live {
             listed: Mutex::default(),
             histograms: Fresh::default(),
             threads: Fresh::default(),
+            memory: Fresh::default(),
         }
     }
 
@@ -184,6 +188,15 @@ impl Live {
         let jvm = self.askable(pid)?;
         let ask = || Ok(thread_dump(&self.machine.thread_dump(pid)?));
         Ok(self.threads.get(&jvm, false, ask)?.0)
+    }
+
+    /// The memory of a JVM's process, now. Blocks.
+    ///
+    /// # Errors
+    /// If the process may not be looked at.
+    pub fn memory(&self, pid: Pid) -> Result<Arc<MemoryNow>, Refused> {
+        let jvm = self.askable(pid)?;
+        Ok(self.memory.get(&jvm, false, || self.machine.memory(pid))?.0)
     }
 
     /// A JVM of which something can be asked.

@@ -67,6 +67,7 @@ export class LiveJvms {
     if (!view) return detail(jvm);
     if (view === "histogram") return histogram(jvm, query);
     if (view === "threads") return THREADS;
+    if (view === "memory") return memory(jvm);
     if (!jvm.samples) throw new Problem(409, "not-ready", "Nothing is recorded yet.");
     if (view === "timeline") return { seconds_per_bucket: 1, buckets: jvm.buckets };
     if (view === "profile") return profile(jvm, rest[0], query);
@@ -160,6 +161,14 @@ function histogram(jvm, query) {
   jvm.looks = (jvm.looks ?? 0) + (query.has("cursor") ? 0 : 1);
   const rows = CLASSES.map((name, at) => ({ name, objects: Math.round(400_000 / (at + 1)) + (at === 3 ? jvm.looks * 1000 : 0), shallow: Math.round(24_000_000 / (at + 1)) + (at === 3 ? jvm.looks * 40_000 : 0) }));
   return table([col("name", "text", "Class"), col("objects", "count"), col("shallow", "bytes")], rows, query, query.get("live") === "true" ? ["after a collection"] : []);
+}
+
+function memory(jvm) {
+  jvm.memoryLooks = (jvm.memoryLooks ?? 0) + 1;
+  const row = (name, resident, details = "", committed = null, used = null) => ({ name, resident, committed, used, details });
+  const rows = [row("Java heap", 150e6, "", 400e6, 120e6), row("malloc in use", 200e6 + jvm.memoryLooks * 30e6, "other arenas 210.0 MB"), row("mapped files", 4e6, "<img src=x onerror=alert(1)>\u202e.bin 4.0 MB"), row("unexplained", 1e6)];
+  const resident = rows.reduce((sum, row) => sum + row.resident, 0);
+  return { resident, limit: 2e9, left: 2e9 - resident, causes: ["Libraries hold 230.0 MB of malloc memory that the JVM knows nothing of."], rows, facts: [{ name: "-Xmx", value: "536.9 MB" }], notes: ["native memory tracking is off"] };
 }
 
 const lock = (n) => `com.acme.cart.Cart @ 0x7f00${n}`;

@@ -40,7 +40,7 @@ test("every view of a running JVM draws, in light and dark, on a laptop and a ph
     await page.getByRole("button", { name: "Attach and record" }).waitFor();
     await audit(page, `attach ${colorScheme} ${viewport.width}`);
     await record(jvms);
-    for (const address of ["/jvms/4711", "/jvms/4711/methods", "/jvms/4711/tree", "/jvms/4711/histogram", "/jvms/4711/threads", "/jvms/4711/threads?thread=4720", "/jvms/net-1", "/jvms/net-1/threads", "/jvms/1", "/jvms/1/histogram"]) {
+    for (const address of ["/jvms/4711", "/jvms/4711/methods", "/jvms/4711/tree", "/jvms/4711/histogram", "/jvms/4711/threads", "/jvms/4711/memory", "/jvms/4711/threads?thread=4720", "/jvms/net-1", "/jvms/net-1/threads", "/jvms/1", "/jvms/1/histogram"]) {
       await page.goto(server.url + address);
       await page.waitForFunction(() => document.querySelector(".live-state") && !document.querySelector(".skeleton"));
       const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
@@ -243,6 +243,29 @@ test("the heap of now is counted, filtered, collected after a yes, and compared 
   await page.getByRole("columnheader", { name: /Shallow \+/ }).waitFor({ state: "detached" });
   await page.getByRole("button", { name: /^Objects/ }).click();
   await page.waitForURL(/sort=-objects/);
+  await close();
+});
+
+test("the memory of now has rows, causes and limits, and is compared with before", options, async () => {
+  const { page, close } = await open("/jvms/4711/memory");
+  const grid = page.getByRole("grid", { name: "Memory now" });
+  await grid.getByText("malloc in use").waitFor();
+  await page.getByText(/^Libraries hold 230\.0 MB/).waitFor();
+  await page.getByText("536.9 MB").waitFor();
+  assert.equal(await page.locator("main img").count(), 0, "names are text");
+  await page.waitForTimeout(1100);
+  await page.getByRole("button", { name: "Refresh" }).click();
+  await page.getByText(/^The row "malloc in use" grows by .* a minute\. At this rate the process reaches its limit in/).waitFor();
+  await page.getByRole("columnheader", { name: /Resident \+/ }).waitFor();
+  assert.match(await grid.locator(".grid-body .row").first().textContent(), /malloc in use.*\+30\.0/);
+  await audit(page, "memory");
+  const asked = page.waitForRequest(/memory$/);
+  await page.getByLabel("every 5 s").check();
+  await asked;
+  await page.getByRole("button", { name: "Compare from now on" }).click();
+  await page.getByRole("columnheader", { name: /Resident \+/ }).waitFor({ state: "detached" });
+  await page.goto(server.url + "/jvms/net-1/memory");
+  await page.getByText("cannot be looked at from here").waitFor();
   await close();
 });
 

@@ -14,7 +14,7 @@ use crate::access::Caller;
 use crate::api::extract::{InBody, InPath, InQuery};
 use crate::api::views::answer::respond;
 use crate::catalogue::{Dump, Role};
-use crate::live::{JvmId, ThreadDump};
+use crate::live::{JvmId, MemoryNow, ThreadDump};
 use crate::problem::Problem;
 use crate::state::AppState;
 use crate::views::page::TableQuery;
@@ -69,6 +69,20 @@ async fn threads(
     let found = state.blocking(move |state| Ok(live(state)?.threads(pid(&id)?)?));
     let dump = found.await?;
     Ok(Json(ThreadDump::clone(&dump)))
+}
+
+/// The memory of a JVM's process, now: rows that add up to the resident set, likely causes, limits. Part of it the JVM
+/// reports with its program stopped for a moment, so an answer is shared for a while.
+#[utoipa::path(get, path = "/jvms/{id}/memory", tag = "jvms",
+    params(("id" = String, Path, description = "The JVM")),
+    responses((status = 200, body = MemoryNow), (status = 403, body = Problem), (status = 404, body = Problem)))]
+async fn memory(
+    State(state): State<AppState>,
+    InPath(id): InPath<String>,
+) -> Result<Json<MemoryNow>, Problem> {
+    let found = state.blocking(move |state| Ok(live(state)?.memory(pid(&id)?)?));
+    let memory = found.await?;
+    Ok(Json(MemoryNow::clone(&memory)))
 }
 
 /// Which objects a heap dump holds.
@@ -133,6 +147,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(histogram))
         .routes(routes!(threads))
+        .routes(routes!(memory))
         .routes(routes!(dump))
         .routes(routes!(keep))
 }

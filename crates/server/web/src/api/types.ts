@@ -130,6 +130,18 @@ export interface TimelineAnswer {
   buckets: { at: number; samples: number }[];
 }
 
+/** The memory of a process: each resident page is in one row. */
+export interface LiveMemory {
+  resident: number;
+  limit: number | null;
+  /** What the limit leaves, page cache counted as free. */
+  left: number | null;
+  causes: string[];
+  rows: { name: string; resident: number; committed: number | null; used: number | null; details: string }[];
+  facts: { name: string; value: string }[];
+  notes: string[];
+}
+
 export interface LiveThread {
   name: string;
   state: string;

@@ -10,13 +10,14 @@ import { address, to } from "../route";
 import { texts } from "../texts";
 import { Controls } from "./controls";
 import { LiveHistogram } from "./histogram";
+import { LiveMemoryView } from "./memory";
 import { LiveProfile } from "./profile";
 import { LiveThreadsView } from "./threads";
 
 /** How often state and cost are asked for beside the events, in milliseconds. */
 const REFRESH = 3000;
 const RECORDED = ["flame", "methods", "tree"];
-const NOW = ["histogram", "threads"];
+const NOW = ["histogram", "threads", "memory"];
 
 function useJvm(id: string): { jvm: LiveJvm | null; failure: Failure | null; take: (jvm: LiveJvm) => void } {
   const [jvm, setJvm] = useState<LiveJvm | null>(null);
@@ -95,6 +96,7 @@ export function LivePage({ id, view }: { id: string; view: string }) {
         </h1>
         {jvm && RECORDED.includes(view) && <LiveProfile id={id} jvm={jvm} view={view} tick={frozen ?? tick} isFrozen={frozen !== null} freeze={(on) => setFrozen(on ? tick : null)} />}
         {jvm && view === "histogram" && <LiveHistogram id={id} jvm={jvm} />}
+        {jvm && view === "memory" && <LiveMemoryView id={id} jvm={jvm} />}
         {jvm && view === "threads" && <LiveThreadsView id={id} jvm={jvm} />}
       </main>
     </div>
