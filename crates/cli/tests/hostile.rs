@@ -424,6 +424,12 @@ fn links_in_a_container_do_not_lead_root_out_of_it() {
         assert!(output.status.success(), "{}", stderr(&output));
         let output = timed(&scene, &["control", &text, "status", "--timeout", "20"]);
         assert!(output.status.success(), "{}", stderr(&output));
+        let output = timed(&scene, &["memory", &text, "--json"]);
+        let account: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        let rows = account["table"]["rows"].as_array().unwrap();
+        for kind in ["java_heap", "agent", "thread_stacks"] {
+            assert!(rows.iter().any(|row| row["kind"] == kind), "{account:#}");
+        }
         let written: Vec<_> = fs::read_dir(&victim).unwrap().collect();
         assert!(
             written.is_empty(),

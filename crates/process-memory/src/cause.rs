@@ -440,7 +440,9 @@ fn unexplained(evidence: &Evidence, table: &Table) -> Option<(Bytes, Cause)> {
         allocator: allocator.map(str::to_owned),
         libraries: libraries(evidence),
     };
-    Some((resident, cause))
+    // Huge pages say more about their part of it.
+    let huge = table.row(Kind::Unexplained).map(|row| row.huge);
+    Some((resident - huge.unwrap_or_default(), cause))
 }
 
 fn huge(table: &Table) -> Option<(Bytes, Cause)> {

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Bytes;
 use crate::row::{Kind, Row};
@@ -19,7 +19,7 @@ const LEAST_LOOKS: usize = 3;
 const MAX_SAMPLE: usize = 150;
 
 /// A size from the first look to the last.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     /// At the first look.
     pub first: Bytes,
@@ -50,7 +50,7 @@ pub struct RowChange {
 }
 
 /// The change of a part of a row: of a file, a group of threads, a class of loaders.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartChange {
     /// Its name.
     pub name: String,

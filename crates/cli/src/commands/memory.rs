@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::convert::write_whole;
 use crate::attach::{self, Target};
+use crate::process_memory::post_mortem::Kept;
 use crate::process_memory::record::{self, Plan};
 use crate::process_memory::watch::{self, Rhythm};
 use crate::process_memory::{self, Effort, post_mortem, text};
@@ -61,8 +62,8 @@ pub struct Memory {
     #[arg(long)]
     no_attach: bool,
 
-    /// Read what is left of a process that is gone: an hs_err_pid.log, or the kernel's log with a line "Killed process"; `-`
-    /// for standard input.
+    /// Read what is left of a process that is gone: an hs_err_pid.log, the kernel's log with a line "Killed process", or the
+    /// JSON of --record; `-` for standard input.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["process", "watch", "record", "objects", "gc", "no_attach"])]
     post_mortem: Option<PathBuf>,
 
@@ -94,7 +95,18 @@ Columns:
 impl Memory {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         if let Some(path) = &self.post_mortem {
-            let remains = post_mortem::read(path)?;
+            let remains = match post_mortem::read(path)? {
+                Kept::Remains(remains) => remains,
+                Kept::Recording(saved) => {
+                    for note in &saved.notes {
+                        tell!("hprof-rs: {note}");
+                    }
+                    return match self.json {
+                        true => print_json(&saved),
+                        false => print(&text::changes(&saved, Style::of_stdout())),
+                    };
+                }
+            };
             return match self.json {
                 true => print_json(&json!({
                     "version": env!("CARGO_PKG_VERSION"),

@@ -2,14 +2,16 @@
 
 pub mod post_mortem;
 pub mod record;
+pub mod saved;
 pub mod text;
 pub mod watch;
 
 use std::fs;
+use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::{anyhow, bail};
 use hprof_process_memory::cgroup::Group;
 use hprof_process_memory::code_cache::CodeCache;
 use hprof_process_memory::flags::Flags;
@@ -165,8 +167,8 @@ pub fn look(target: &Target, effort: &Effort) -> anyhow::Result<Snapshot> {
     let heap = asked.metaspace(heap);
     let tracking = asked.diagnostic("VM.native_memory summary scale=KB");
     let read = |name: &str| {
-        fs::read_to_string(pid.path(name))
-            .with_context(|| format!("cannot read /proc/{}/{name}", pid.0))
+        let text = fs::read_to_string(pid.path(name));
+        text.map_err(|error| unreadable(pid, name, &error))
     };
     let mut evidence = Evidence {
         mappings: smaps::parse(&read("smaps")?),
@@ -201,7 +203,7 @@ pub fn look(target: &Target, effort: &Effort) -> anyhow::Result<Snapshot> {
     let table = Table::of(&evidence);
     let causes = Cause::all(&evidence, &table);
     let mut notes = asked.notes;
-    notes.extend(remarks(&evidence, &table, effort));
+    notes.extend(remarks(&evidence, &table, !asked.is_deaf));
     Ok(Snapshot {
         version: env!("CARGO_PKG_VERSION"),
         pid: pid.0,
@@ -245,9 +247,9 @@ impl Snapshot {
 }
 
 /// Sentences on the limits of the account.
-fn remarks(evidence: &Evidence, table: &Table, effort: &Effort) -> Vec<String> {
+fn remarks(evidence: &Evidence, table: &Table, answered: bool) -> Vec<String> {
     let mut notes = Vec::new();
-    if evidence.tracking.is_none() && !effort.no_attach {
+    if evidence.tracking.is_none() && answered {
         notes.push(
             "native memory tracking is off, so malloc is not divided, and GC is an estimate from the sizes of mappings: start the \
              program with -XX:NativeMemoryTracking=summary"
@@ -311,6 +313,19 @@ impl Asked<'_> {
                 None
             }
         }
+    }
+}
+
+/// The error of a file of the kernel, with what helps.
+fn unreadable(pid: Pid, name: &str, error: &io::Error) -> anyhow::Error {
+    let what = format!("cannot read /proc/{}/{name}", pid.0);
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => anyhow!(
+            "{what}: {error}. Only root, or a user with the right to trace the process (CAP_SYS_PTRACE), may look into a process \
+             that changed its user or forbids it: run this command as root"
+        ),
+        io::ErrorKind::NotFound => anyhow!("process {} ended meanwhile", pid.0),
+        _ => anyhow!("{what}: {error}"),
     }
 }
 

@@ -8,28 +8,41 @@ use anyhow::{Context, bail};
 use hprof_process_memory::Bytes;
 use hprof_process_memory::post_mortem::{self, Remains};
 
+use super::saved::Saved;
 use crate::render::screen::{count, printable};
 use crate::render::table;
 
 /// Larger files are no reports of a crash.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// Reads an `hs_err` file or lines of the kernel's log; `-` is standard input.
+/// What a file has kept of a process.
+pub enum Kept {
+    /// A report of its end.
+    Remains(Box<Remains>),
+    /// A recording of its memory.
+    Recording(Box<Saved>),
+}
+
+/// Reads an `hs_err` file, lines of the kernel's log, or the JSON of a recording; `-` is standard input.
 ///
 /// # Errors
 /// If the file cannot be read, or is neither.
-pub fn read(path: &Path) -> anyhow::Result<Remains> {
+pub fn read(path: &Path) -> anyhow::Result<Kept> {
     let mut bytes = Vec::new();
     let read = match path == Path::new("-") {
         true => io::stdin().take(MAX_BYTES).read_to_end(&mut bytes),
         false => fs::File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes)),
     };
     read.with_context(|| format!("cannot read {}", path.display()))?;
-    match post_mortem::read(&String::from_utf8_lossy(&bytes)) {
-        Some(remains) => Ok(remains),
+    let text = String::from_utf8_lossy(&bytes);
+    if let Some(saved) = Saved::read(&text) {
+        return Ok(Kept::Recording(Box::new(saved)));
+    }
+    match post_mortem::read(&text) {
+        Some(remains) => Ok(Kept::Remains(Box::new(remains))),
         None => bail!(
             "{}: neither an hs_err file of a JVM nor a line of the kernel's log with \"Killed process\" (`journalctl -k` or \
-             `dmesg` prints them)",
+             `dmesg` prints them) nor the JSON of `hprof-rs memory --record`",
             path.display()
         ),
     }

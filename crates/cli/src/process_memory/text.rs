@@ -3,11 +3,11 @@
 use hprof_process_memory::course::{Change, PartChange};
 use hprof_process_memory::course_sentence::{Seconds, rate};
 use hprof_process_memory::{Basis, Bytes, Kind, Row};
-
 use hprof_server::live::{MemoryFact, MemoryNow, MemoryRow};
 
 use super::Snapshot;
 use super::record::Recording;
+use super::saved::Saved;
 use crate::render::screen::{Align, Style, columns, count, percent, printable};
 use crate::render::table;
 
@@ -66,27 +66,27 @@ pub fn for_server(snapshot: &Snapshot) -> MemoryNow {
     }
 }
 
-/// A recording: its sentence, and how each row changed.
+/// A recording: its sentence, how each row changed, and the limits at its end.
 pub fn recorded(recording: &Recording, style: Style) -> String {
-    let last = &recording.last;
-    let jdk = last.jdk.as_ref();
+    let text = changes(&Saved::of(recording), style);
+    format!("{text}\n{}", table::facts(limits(&recording.last)))
+}
+
+/// The sentence of a recording, and how each row changed.
+pub fn changes(saved: &Saved, style: Style) -> String {
+    let jdk = saved.jdk.as_ref();
     let jdk = jdk.map_or(String::new(), |jdk| format!(", JDK {}", printable(jdk)));
-    let series = &recording.series;
     let line = format!(
         "{} ({}{jdk}): {} resident after {}, {} looks",
-        last.name,
-        last.pid,
-        last.table.resident,
-        Seconds(series.seconds()),
-        count(series.looks)
+        printable(&saved.name),
+        saved.pid,
+        saved.resident.last,
+        Seconds(saved.seconds),
+        count(saved.looks)
     );
-    let mut text = format!(
-        "{}\n{}\n",
-        style.bold(&line),
-        printable(&recording.sentence)
-    );
-    for named in &last.causes {
-        text.push_str(&format!("{}\n", printable(&named.sentence)));
+    let mut text = format!("{}\n{}\n", style.bold(&line), printable(&saved.sentence));
+    for cause in &saved.causes {
+        text.push_str(&format!("{}\n", printable(cause)));
     }
     text.push('\n');
     let cells = |name: &str, change: &Change, part: Option<&PartChange>| {
@@ -96,17 +96,16 @@ pub fn recorded(recording: &Recording, style: Style) -> String {
             change.peak.to_string(),
             rate(change.rate),
             rate(change.recent_rate),
-            name.to_owned(),
+            printable(name),
             part.map_or(String::new(), |part| printable(&part.to_string())),
         ]
     };
-    let mut rows = vec![cells("resident set", &recording.course.resident, None)];
+    let mut rows = vec![cells("resident set", &saved.resident, None)];
     rows.extend(
-        recording
-            .course
+        saved
             .rows
             .iter()
-            .map(|row| cells(row.title, &row.change, row.part.as_ref())),
+            .map(|row| cells(&row.title, &row.change, row.part.as_ref())),
     );
     let head = [
         ("first", Align::Right),
@@ -117,9 +116,7 @@ pub fn recorded(recording: &Recording, style: Style) -> String {
         ("row", Align::Left),
         ("grew most", Align::Left),
     ];
-    text.push_str(&columns(style, head, &rows));
-    text.push_str(&format!("\n{}", table::facts(limits(last))));
-    text
+    text + &columns(style, head, &rows)
 }
 
 /// Program, resident set, and the sentences.

@@ -192,6 +192,17 @@ fn an_assistant_reads_logs() {
         answer["lines"].to_string().contains("Main.work"),
         "{answer}"
     );
+    let killed = "kernel: Memory cgroup out of memory: Killed process 42 (java) total-vm:8kB, anon-rss:2011111kB, \
+                  file-rss:1kB, shmem-rss:0kB\n";
+    fs::write(scene.path("kernel.log"), killed).expect("a file");
+    let answer = client.ask("process_memory", json!({"file": "kernel.log"}));
+    let lines = answer["lines"].to_string();
+    assert!(
+        lines.contains("its cgroup had reached its limit"),
+        "{answer}"
+    );
+    let refusal = client.refusal("process_memory", json!({"file": "threads.txt"}));
+    assert!(refusal.contains("threads.txt: neither"), "{refusal}");
     let refusal = client.refusal("gc_log", json!({"file": "threads.txt"}));
     assert!(refusal.contains("threads.txt"), "{refusal}");
     assert!(!refusal.contains("/proc/"), "{refusal}");

@@ -1,5 +1,7 @@
 //! Memory that a JNI library takes, which is compiled here.
 
+#![allow(clippy::disallowed_macros)]
+
 use std::fs;
 use std::process::Command;
 

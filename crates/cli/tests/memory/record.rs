@@ -156,6 +156,20 @@ fn a_recording_ends_with_its_process() {
     assert_eq!(recording["ended"], "process");
     assert!(recording["series"]["looks"].as_u64() >= Some(2));
     assert!(recording["last"]["table"]["resident"].as_u64() > Some(1 << 20));
+    // It can be read again.
+    fs::write(scene.path("memory.json"), stdout(&output)).expect("a file");
+    let again = ["memory", "--post-mortem", "memory.json"];
+    let again = run(&mut scene.hprof_rs(&again), "");
+    assert!(
+        stdout(&again).contains("resident set"),
+        "{}",
+        stderr(&again)
+    );
+    assert!(
+        stderr(&again).contains("the process ended after"),
+        "{}",
+        stderr(&again)
+    );
     for (output, words) in [
         ("x.txt", "end the name in .html"),
         ("none/x.html", "there is no folder none"),

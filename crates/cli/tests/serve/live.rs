@@ -118,6 +118,16 @@ fn the_heap_and_the_threads_of_a_jvm_are_shown_as_they_are() {
         let now = ok(&server.get(&format!("{path}/threads")));
         let deadlocks = now["deadlocks"].as_array().unwrap();
         assert_eq!(deadlocks.len(), 3, "{now}");
+        let memory = ok(&server.get(&format!("{path}/memory")));
+        let rows = memory["rows"].as_array().unwrap();
+        let sum: u64 = rows.iter().filter_map(|row| row["resident"].as_u64()).sum();
+        assert_eq!(memory["resident"], sum, "{memory}");
+        let heap = rows.iter().find(|row| row["name"] == "Java heap");
+        assert!(
+            heap.unwrap()["committed"].as_u64() > Some(1 << 20),
+            "{memory}"
+        );
+        assert!(!memory["causes"].as_array().unwrap().is_empty(), "{memory}");
         let threads = now["threads"].as_array().unwrap();
         for deadlock in deadlocks {
             let names = deadlock["threads"].as_array().unwrap();

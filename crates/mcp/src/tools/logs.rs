@@ -27,6 +27,17 @@ const MAX_FILES: usize = 20;
 
 /// Runs a command on files, and gives its lines.
 async fn run(session: &Session, arguments: &[&str], files: &[String]) -> Result<Answer, Refusal> {
+    let memory = session.memory().to_string();
+    let arguments = [arguments, &["--memory", &memory]].concat();
+    run_as_it_is(session, &arguments, files).await
+}
+
+/// As [`run`], for a command that needs no limit of its memory.
+async fn run_as_it_is(
+    session: &Session,
+    arguments: &[&str],
+    files: &[String],
+) -> Result<Answer, Refusal> {
     let mut found: Vec<Found> = Vec::new();
     for file in files {
         let (roots, file) = (Arc::clone(&session.roots), file.clone());
@@ -34,7 +45,6 @@ async fn run(session: &Session, arguments: &[&str], files: &[String]) -> Result<
     }
     let mut child = Command::new(session.executable())
         .args(arguments)
-        .args(["--memory", &session.memory().to_string()])
         .args(found.iter().map(Found::link))
         .env("COLUMNS", "160")
         .stdin(Stdio::null())
@@ -113,6 +123,26 @@ impl Question for GcLog {
         let answer = run(session, &["gc", "--alone"], &files).await?;
         Ok(answer
             .next("if the heap grows after each collection, open a heap dump and ask suspects"))
+    }
+}
+
+/// Asks for what is left of a process that ran out of memory.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ProcessMemoryFile {
+    /// An hs_err_pid.log, the kernel's log with "Killed process", or the JSON of `hprof-rs memory PID --record 10m -o
+    /// memory.json`.
+    file: String,
+}
+
+impl Question for ProcessMemoryFile {
+    const NAME: &'static str = "process_memory";
+    const ABOUT: &'static str = "Says what took the memory of a process, heap and all the rest: from a recording \
+        which row grew, how fast, and when it reaches the limit; from a report of a crash or the kernel's log why it ended. \
+        Ask this when a container was killed though the heap is fine.";
+
+    async fn ask(self, session: &Session, _call: &Call) -> Result<Answer, Refusal> {
+        let answer = run_as_it_is(session, &["memory", "--post-mortem"], &[self.file]).await?;
+        Ok(answer.next("if the Java heap grows, open a heap dump and ask suspects"))
     }
 }
 

@@ -129,6 +129,7 @@ questions! {
     profile::CallTreeQuestion,
     logs::GcLog,
     logs::ThreadDumps,
+    logs::ProcessMemoryFile,
 }
 
 #[cfg(test)]
