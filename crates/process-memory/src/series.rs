@@ -69,7 +69,7 @@ pub struct Series {
     pub points: Vec<Point>,
     /// The number of all looks.
     pub looks: u64,
-    /// Each so many looks one is kept: 1 until there are too many.
+    /// One of this many looks is kept: 1 until there are too many.
     pub kept_each: u64,
     /// The most that a row ever took.
     pub peaks: BTreeMap<Kind, Bytes>,

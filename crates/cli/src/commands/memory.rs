@@ -58,13 +58,18 @@ pub struct Memory {
     #[arg(long)]
     gc: bool,
 
+    /// List up to ten parts of each row: class loaders, groups of threads, files, what the JVM counts for. Loaders need a stop
+    /// of the program.
+    #[arg(long, conflicts_with_all = ["watch", "record"])]
+    parts: bool,
+
     /// Read /proc only, and do not ask the JVM.
     #[arg(long)]
     no_attach: bool,
 
     /// Read what is left of a process that is gone: an hs_err_pid.log, the kernel's log with a line "Killed process", or the
     /// JSON of --record; `-` for standard input.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["process", "watch", "record", "objects", "gc", "no_attach"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["process", "watch", "record", "objects", "gc", "no_attach", "parts"])]
     post_mortem: Option<PathBuf>,
 
     /// The folder where cgroups are mounted.
@@ -80,6 +85,7 @@ const EXAMPLES: &str = "\
 Examples:
   hprof-rs memory 4242                              the rows, the limits and the likely cause
   hprof-rs memory app.jar --gc                      direct buffers that are held, or wait for a collection
+  hprof-rs memory 4242 --parts                      class loaders, threads, files and counts of the JVM, ten of each
   hprof-rs memory 4242 --watch 5s                   the row that grows, and the time to the limit
   hprof-rs memory 4242 --record 10m -o memory.html  a page: rows over time, growth, time to the limit
   hprof-rs memory --post-mortem hs_err_pid4242.log  after a crash
@@ -129,6 +135,7 @@ impl Memory {
         let effort = Effort {
             objects: self.objects,
             collect: self.gc,
+            loaders: self.parts,
             no_attach: self.no_attach,
             cgroups: self.cgroups,
         };
@@ -154,7 +161,11 @@ impl Memory {
         for note in &snapshot.notes {
             tell!("hprof-rs: {note}");
         }
-        print(&text::all(&snapshot, Style::of_stdout()))
+        let mut all = text::all(&snapshot, Style::of_stdout());
+        if self.parts {
+            all.push_str(&text::parts(&snapshot, Style::of_stdout()));
+        }
+        print(&all)
     }
 }
 

@@ -46,6 +46,8 @@ pub struct Effort {
     pub objects: bool,
     /// Count them again after a full collection.
     pub collect: bool,
+    /// List class loaders, however small the metaspace is.
+    pub loaders: bool,
     /// Do not ask the JVM at all.
     pub no_attach: bool,
     /// Where hierarchies of cgroups are mounted.
@@ -190,7 +192,8 @@ pub fn look(target: &Target, effort: &Effort) -> anyhow::Result<Snapshot> {
         )),
     }
     let metaspace = evidence.heap.as_ref().and_then(|heap| heap.metaspace);
-    if let Some(space) = metaspace.filter(|space| space.committed >= LIST_LOADERS) {
+    if let Some(space) = metaspace.filter(|space| effort.loaders || space.committed >= LIST_LOADERS)
+    {
         let text = asked.diagnostic("VM.classloader_stats").unwrap_or_default();
         evidence.loaders = loaders::parse(&text, space.committed);
     }

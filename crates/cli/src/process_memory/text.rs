@@ -66,6 +66,33 @@ pub fn for_server(snapshot: &Snapshot) -> MemoryNow {
     }
 }
 
+/// The parts of each row that has some, as a table for each.
+pub fn parts(snapshot: &Snapshot, style: Style) -> String {
+    let mut text = String::new();
+    for row in snapshot
+        .table
+        .rows
+        .iter()
+        .filter(|row| !row.parts.is_empty())
+    {
+        text.push_str(&format!("\n{}\n", style.bold(row.kind.title())));
+        let parts = row.parts.iter().map(|part| {
+            let number = match part.count {
+                0 => String::new(),
+                number => count(number),
+            };
+            [part.resident.to_string(), number, printable(&part.name)]
+        });
+        let head = [
+            ("size", Align::Right),
+            ("count", Align::Right),
+            ("part", Align::Left),
+        ];
+        text.push_str(&columns(style, head, &parts.collect::<Vec<_>>()));
+    }
+    text
+}
+
 /// A recording: its sentence, how each row changed, and the limits at its end.
 pub fn recorded(recording: &Recording, style: Style) -> String {
     let text = changes(&Saved::of(recording), style);

@@ -107,6 +107,7 @@ impl Machine for LocalMachine {
         let effort = Effort {
             objects: false,
             collect: false,
+            loaders: false,
             no_attach: false,
             cgroups: process_memory::CGROUPS.into(),
         };

@@ -265,6 +265,11 @@ fn watching_names_the_row_that_grows() {
         "{:#}",
         looks[2]
     );
+    let parts = run(&mut scene.hprof_rs(&["memory", &pid, "--parts"]), "");
+    let parts = stdout(&parts);
+    for part in ["<boot class loader>", "libjvm.so", "non-nmethods"] {
+        assert!(parts.contains(part), "{part}: {parts}");
+    }
     let text = run(&mut scene.hprof_rs(&["memory", &pid, "--no-attach"]), "");
     assert!(text.status.success(), "{}", stderr(&text));
     let none = run(&mut scene.hprof_rs(&["memory", "no.such.Main"]), "");
