@@ -1,6 +1,8 @@
 //! Leak suspects in words.
 
-use hprof_analysis::leaks::{ClassShare, Copies, Filling, Holder, Leaks, Subject, Suspect, Within};
+use hprof_analysis::leaks::{
+    ClassShare, Copies, Filling, Holder, Leaks, OwnField, Subject, Suspect, Within,
+};
 use serde::Serialize;
 
 use crate::render::screen::count;
@@ -61,14 +63,63 @@ pub fn nothing(threshold: f64) -> String {
     )
 }
 
-/// The suspicion, in one sentence: what keeps how much, and the field, variable or threads that hold it.
+/// The suspicion, in one sentence: the field of the program, how much it keeps alive, by which object or objects, what
+/// fills these, and who holds them.
 pub fn headline(suspect: &Suspect) -> String {
+    let finding = &suspect.finding;
+    let subject = subject(suspect);
+    let much = format!(
+        "{} alive, {:.1}% of the heap",
+        bytes(suspect.retained_bytes),
+        100.0 * suspect.share
+    );
+    let besides = match (&finding.subject, finding.is_rest) {
+        (Subject::Object(_) | Subject::Group(_), true) => ", besides what other suspects keep",
+        _ => "",
+    };
+    let filled = filled(suspect);
+    let held = held(suspect);
+    match leading_field(suspect) {
+        Some(field) => {
+            let kind = match field.is_static {
+                true => "static field",
+                false => "field",
+            };
+            let name = &field.name;
+            format!("The {kind} {name} keeps {much}{besides}: {subject}{filled}{held}")
+        }
+        None => {
+            let keeps = match finding.subject {
+                Subject::Object(_) => "keeps",
+                _ => "keep",
+            };
+            format!(
+                "{} {keeps} {much}{besides}{filled}{held}",
+                capital(&subject)
+            )
+        }
+    }
+}
+
+/// The field of the program with which the first sentence begins. A group is held through it only in part.
+fn leading_field(suspect: &Suspect) -> Option<&OwnField> {
+    match suspect.finding.subject {
+        Subject::Object(_) | Subject::Alike(_) => suspect.finding.field.as_ref(),
+        Subject::Group(_) | Subject::ThreadLocals(_) | Subject::Threads { .. } => None,
+    }
+}
+
+/// The suspected object or objects.
+fn subject(suspect: &Suspect) -> String {
     let number = count(suspect.count);
     let finding = &suspect.finding;
-    let subject = match &finding.subject {
-        Subject::Object(description) if description.starts_with("class ") => capital(description),
-        Subject::Object(description) => format!("One {description}"),
+    match &finding.subject {
+        Subject::Object(description) if description.starts_with("class ") => description.clone(),
+        Subject::Object(description) => format!("one {description}"),
         Subject::Group(class) => format!("{number} objects of class {class}"),
+        Subject::Alike(class) if leading_field(suspect).is_some() => {
+            format!("{number} objects of class {class}, held each in the same way")
+        }
         Subject::Alike(class) => {
             format!("{number} objects of class {class}, held each in the same way,")
         }
@@ -85,21 +136,45 @@ pub fn headline(suspect: &Suspect) -> String {
             class,
             are_virtual,
         } => threads(&number, name.as_deref(), class, *are_virtual),
+    }
+}
+
+/// The part of the first sentence on the objects that fill the suspect.
+fn filled(suspect: &Suspect) -> String {
+    let finding = &suspect.finding;
+    let by = match finding.statics.len() {
+        0 => String::new(),
+        1 => format!(", by the static field {}", list(&finding.statics)),
+        _ => format!(", by the static fields {}", list(&finding.statics)),
     };
-    let keeps = match finding.subject {
-        Subject::Object(_) => "keeps",
-        _ => "keep",
+    let Some(Filling::Objects {
+        objects,
+        class,
+        within,
+        ..
+    }) = &finding.filling
+    else {
+        return by;
     };
-    let besides = match (&finding.subject, finding.is_rest) {
-        (Subject::Object(_) | Subject::Group(_), true) => ", besides what other suspects keep",
-        _ => "",
-    };
-    format!(
-        "{subject} {keeps} {} alive, {:.1}% of the heap{besides}{}",
-        bytes(suspect.retained_bytes),
-        100.0 * suspect.share,
-        held(suspect),
-    )
+    let mut text = format!("{by}, filled with {}", objects_of(*objects, class));
+    if let Some(Within { objects, class }) = within {
+        let verb = match finding.filling {
+            Some(Filling::Objects { objects: 1, .. }) => "holds",
+            _ => "hold",
+        };
+        text.push_str(&match objects {
+            Some(objects) => format!(", which {verb} {}", objects_of(*objects, class)),
+            None => format!(", which {verb} objects of class {class}"),
+        });
+    }
+    text
+}
+
+fn objects_of(objects: u64, class: &str) -> String {
+    match objects {
+        1 => format!("1 object of class {class}"),
+        many => format!("{} objects of class {class}", count(many)),
+    }
 }
 
 fn threads(number: &str, name: Option<&str>, class: &str, are_virtual: bool) -> String {
@@ -118,29 +193,33 @@ fn threads(number: &str, name: Option<&str>, class: &str, are_virtual: bool) -> 
 /// The end of the first sentence: who holds the suspect.
 fn held(suspect: &Suspect) -> String {
     let root = &suspect.path.root;
-    if let Subject::Object(description) = &suspect.finding.subject
-        && description.starts_with("class ")
-    {
+    if suspect.finding.is_class() {
         // A class lives as long as its loader, whatever else refers to it.
         return String::new();
     }
+    let leading = leading_field(suspect);
     match &suspect.finding.holder {
         Holder::None => String::new(),
         Holder::ThreadLocal { variable, threads } => {
             let threads = threads.as_ref();
             let threads = threads.map_or(String::new(), |it| format!(", in threads \"{it}\""));
-            let variable = variable.as_ref().map_or(String::new(), |it| {
-                format!(", by the static field {} of class {}", it.field, it.class)
-            });
+            let variable = variable.as_ref().filter(|_| leading.is_none());
+            let variable = variable.map_or(String::new(), |it| format!(", by the static field {it}"));
             let by = match &suspect.finding.subject {
                 Subject::Object(_) => format!(", held by the {root} in a ThreadLocal"),
                 _ => String::new(),
             };
             format!("{by}{threads}{variable}")
         }
-        Holder::Static { field, class, .. } => {
-            format!(", held by the static field {field} of {class}")
+        Holder::Static { field, .. } if leading.is_some_and(|it| it.name == *field) => {
+            String::new()
         }
+        Holder::Static { field, .. } => match &suspect.finding.field {
+            Some(own) if leading.is_none() && own.name != *field => {
+                format!(", held by the static field {field} through the field {}", own.name)
+            }
+            _ => format!(", held by the static field {field}"),
+        },
         Holder::Root {
             local: Some(local), ..
         } => format!(", held by the {root} ({local})"),
@@ -212,10 +291,13 @@ pub fn sentences(suspect: &Suspect) -> Vec<String> {
 
 /// True if the first sentence has said all about the holder.
 fn is_said(suspect: &Suspect) -> bool {
+    let leading = leading_field(suspect).filter(|field| !field.is_static);
     match &suspect.finding.holder {
-        Holder::Static { through, .. } | Holder::Root { through, .. } => {
-            through.is_empty() && !held(suspect).is_empty()
-        }
+        Holder::Static { through, .. } | Holder::Root { through, .. } => match &through[..] {
+            [] => !held(suspect).is_empty() || leading_field(suspect).is_some(),
+            [one] => leading.is_some_and(|field| field.name == *one),
+            _ => false,
+        },
         _ => false,
     }
 }
@@ -231,14 +313,9 @@ fn holder(suspect: &Suspect, it: &str) -> String {
             "{it} the value of a ThreadLocal of the {root}, which keeps it until the thread ends \
              or calls ThreadLocal.remove()."
         ),
-        Holder::Static {
-            field,
-            class,
-            through,
-        } => format!(
-            "{it} held by the static field {field} of {class}{}.",
-            path(through)
-        ),
+        Holder::Static { field, through } => {
+            format!("{it} held by the static field {field}{}.", path(through))
+        }
         Holder::Root {
             local: Some(local),
             through,
@@ -271,31 +348,22 @@ fn filling(filling: &Filling) -> String {
             class,
             nodes,
             average,
-            within,
             are_loaders,
             copies,
+            ..
         } => {
-            // Few of many objects would read as if they were all.
-            let objects = match objects {
-                1 => "1 object".to_owned(),
-                many => format!("{} objects", count(*many)),
+            let much = bytes(*average);
+            let mut text = match objects {
+                1 => format!("The object of class {class} keeps {much} alive"),
+                _ => format!("Each object of class {class} keeps {much} alive on average"),
             };
-            let mut text = format!("It is filled with {objects} of class {class}");
-            if let Some(nodes) = nodes {
-                text.push_str(&format!(", in {nodes}"));
-            }
-            text.push_str(&format!(
-                "; each keeps {} alive on average",
-                bytes(*average)
-            ));
             if *are_loaders {
-                text.push_str(", with all classes that they have loaded");
+                text.push_str(", with all classes that it has loaded");
+            }
+            if let Some(nodes) = nodes {
+                text.push_str(&format!(", in a {nodes}"));
             }
             text.push('.');
-            if let Some(Within { objects, class }) = within {
-                let objects = objects.map_or(String::new(), |it| format!("{} ", count(it)));
-                text.push_str(&format!(" They hold {objects}objects of class {class}."));
-            }
             if let Some(copies) = copies {
                 text.push(' ');
                 text.push_str(&loaded_again(copies));

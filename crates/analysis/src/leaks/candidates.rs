@@ -3,7 +3,8 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::parts::{CHAIN, Parts};
+use super::chains::Way;
+use super::parts::Parts;
 use super::pools::{Pool, pools};
 use crate::names::family;
 use crate::numbers::{ClassNumber, Place};
@@ -104,9 +105,8 @@ fn singles(
         has_others: false,
         is_link: false,
     };
-    let mut anchors = Vec::new();
-    // The steps to a place, the nearest first.
-    let mut todo: Vec<[Option<Step>; CHAIN]> = Vec::new();
+    let mut anchors: Vec<Anchor> = Vec::new();
+    let mut todo: Vec<(Step, Way<Step>)> = Vec::new();
     let tops = dominators.children(None).filter(is_big);
     for place in tops.filter(|place| !pooled.contains(place)) {
         let step = Step {
@@ -115,18 +115,16 @@ fn singles(
             container: place,
         };
         anchors.push(anchor(place, anchors.len()));
-        todo.push([Some(step), None, None]);
+        todo.push((step, Way::from(parts, place, step)));
     }
-    while let Some(steps) = todo.pop() {
-        let Some(at) = steps[0] else { continue };
-        let way = parts.way(at.place);
+    while let Some((at, way)) = todo.pop() {
         for child in dominators.children(Some(at.place)).filter(is_big) {
-            let chained = parts.chained(&way, child);
-            let chained = chained.and_then(|up| Some((up, steps[up - 1]?)));
-            let (anchor, container) = if let Some((up, first)) = chained {
+            let (anchor, container) = if let Some(first) = way.chained(parts, child) {
                 // What lies between two nodes of a chain is no suspect either.
-                for step in steps[..up - 1].iter().flatten() {
-                    anchors[step.anchor].is_link |= step.anchor > first.anchor;
+                let mut between = at.anchor;
+                while between > first.anchor {
+                    anchors[between].is_link = true;
+                    between = anchors[between].above;
                 }
                 (first.anchor, first.container)
             } else if let Some(inside) = parts.collection_of(at.container, at.place, child) {
@@ -140,7 +138,7 @@ fn singles(
                 anchor,
                 container,
             };
-            todo.push([Some(step), steps[0], steps[1]]);
+            todo.push((step, way.down(parts, child, step)));
         }
     }
     // Those below come after those above.

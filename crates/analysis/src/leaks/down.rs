@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 
 use super::candidates::LIST;
-use super::parts::{CHAIN, Parts, Role};
+use super::chains::{Branches, Way};
+use super::parts::{Parts, Role};
 use crate::numbers::Place;
 use crate::snapshot::Snapshot;
 
@@ -25,16 +26,18 @@ pub(super) struct Pile {
 pub(super) fn pile(snapshot: &Snapshot, parts: &Parts<'_>, start: Place) -> Pile {
     let dominators = snapshot.dominators();
     let enough = dominators.retained(start) as f64 * MAIN_SHARE;
-    let (mut at, mut container, mut subject) = (start, start, start);
-    // The subject at each of the last steps, the nearest first.
-    let mut before = [Some(start), None, None];
-    let mut links = 0;
+    let (mut container, mut subject) = (start, start);
+    let mut way = Way::from(parts, start, start);
+    let (mut at, mut links) = (start, 0);
+    let mut is_in_subject = true;
     while let Some(next) = largest(snapshot, at) {
-        if (dominators.retained(next) as f64) < enough {
+        // A list may be long beyond what keeps enough.
+        is_in_subject &= dominators.retained(next) as f64 >= enough;
+        let chained = way.chained(parts, next);
+        if !is_in_subject && (chained.is_none() || links >= LIST) {
             break;
         }
-        let chained = parts.chained(&parts.way(at), next);
-        if let Some(first) = chained.and_then(|up: usize| before[up - 1]) {
+        if let Some(first) = chained {
             subject = first;
             links += 1;
         } else if let Some(inside) = parts.collection_of(container, at, next) {
@@ -42,20 +45,31 @@ pub(super) fn pile(snapshot: &Snapshot, parts: &Parts<'_>, start: Place) -> Pile
         } else {
             (container, subject, links) = (next, next, 0);
         }
+        way = way.down(parts, next, subject);
         at = next;
-        before = [Some(subject), before[0], before[1]];
-        debug_assert_eq!(before.len(), CHAIN);
     }
-    let head = subject;
-    // A list is named by what holds its first node and little else.
-    if links >= LIST
-        && let Some(above) = dominators.above(head)
+    let head = owner_of_kin(snapshot, parts, subject).unwrap_or(subject);
+    let mut subject = head;
+    if let Some(above) = dominators.above(head)
         && parts.role(above) == Role::Plain
         && dominators.retained(head) as f64 >= dominators.retained(above) as f64 * (1.0 - BESIDES)
     {
-        subject = above;
+        // A list is named by what holds its first node and little else, an array by the object of the JDK that is around
+        // it, such as a `BitSet`.
+        let is_inside = parts.role(head) == Role::Array && !parts.is_own(above);
+        if links >= LIST || is_inside {
+            subject = above;
+        }
     }
     Pile { subject, head }
+}
+
+/// The object of the program whose collection has objects of its own class, which makes it a tree or graph.
+fn owner_of_kin(snapshot: &Snapshot, parts: &Parts<'_>, collection: Place) -> Option<Place> {
+    let above = snapshot.dominators().above(collection)?;
+    Branches::new(parts)
+        .is_branch(above, collection)
+        .then_some(above)
 }
 
 /// The object that keeps most alive directly under a place.

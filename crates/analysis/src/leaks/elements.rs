@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::candidates::SAMPLE;
+use super::chains::{Branches, Way};
 use super::down::largest;
 use super::fill::{ClassShare, by_name};
 use super::finding::Within;
@@ -29,6 +30,8 @@ pub(super) struct Elements {
     pub largest: Vec<Place>,
     /// The nodes of a list or tree of the program's own.
     pub chained: u64,
+    /// These by class, with the bytes that they take themselves; the largest first.
+    pub links: Vec<ClassShare>,
     /// Some elements.
     pub sample: Vec<Place>,
     /// The elements that are collections, as far as they are looked into.
@@ -51,6 +54,7 @@ pub(super) fn elements(
     let mut found = Elements::default();
     let mut shares: FxHashMap<ClassNumber, (u64, u64)> = FxHashMap::default();
     let mut inner: FxHashMap<ClassNumber, (u64, u64)> = FxHashMap::default();
+    let mut links: FxHashMap<ClassNumber, (u64, u64)> = FxHashMap::default();
     let add = |sums: &mut FxHashMap<ClassNumber, (u64, u64)>, place, bytes| {
         let class = graph.class_of(dominators.object(place));
         let sum = sums.entry(class).or_default();
@@ -58,18 +62,26 @@ pub(super) fn elements(
     };
     let own = |place| graph.size(dominators.object(place));
     let mut largest = std::collections::BinaryHeap::new();
-    let mut todo = vec![(from, from)];
-    while let Some((place, container)) = todo.pop() {
-        let way = parts.way(place);
+    let branches = Branches::new(parts);
+    let mut todo = vec![(from, Way::from(parts, from, from))];
+    let mut containers = vec![from];
+    while let (Some((place, way)), Some(container)) = (todo.pop(), containers.pop()) {
         for child in dominators.children(Some(place)) {
-            let of_list = || parts.chained(&way, child).map(|_| container);
+            let mut go = |child, container| {
+                todo.push((child, way.down(parts, child, container)));
+                containers.push(container);
+            };
             if let Some(inside) = parts.collection_of(container, place, child) {
                 add(&mut inner, child, own(child));
-                todo.push((child, inside));
-            } else if let Some(inside) = of_list() {
+                go(child, inside);
+            } else if let Some(inside) = way.chained(parts, child) {
                 found.chained += 1;
                 add(&mut inner, child, own(child));
-                todo.push((child, inside));
+                add(&mut links, child, own(child));
+                go(child, inside);
+            } else if branches.is_branch(place, child) {
+                add(&mut inner, child, own(child));
+                go(child, child);
             } else if is_shown(child) {
                 let bytes = dominators.retained(child);
                 add(&mut shares, child, bytes);
@@ -80,7 +92,7 @@ pub(super) fn elements(
                 if found.sample.len() < SAMPLE {
                     found.sample.push(child);
                 }
-                if parts.role(child) == Role::Collection {
+                if parts.role(child) == Role::Collection || parts.is_array_of_objects(child) {
                     match found.collections.len() < COLLECTIONS {
                         true => found.collections.push(child),
                         false => found.has_more = true,
@@ -95,12 +107,14 @@ pub(super) fn elements(
         // The first one is a node, too.
         found.chained += 1;
         add(&mut inner, from, own(from));
+        add(&mut links, from, own(from));
     }
     let largest = largest.into_sorted_vec().into_iter();
     let place = |std::cmp::Reverse((_, std::cmp::Reverse(place)))| place;
     Elements {
         shares: by_name(snapshot, shares.into_iter()),
         parts: by_name(snapshot, inner.into_iter()),
+        links: by_name(snapshot, links.into_iter()),
         largest: largest.map(place).collect(),
         ..found
     }

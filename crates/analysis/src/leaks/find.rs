@@ -4,7 +4,7 @@ use std::io;
 
 use super::candidates::{Candidate, Kind, candidates};
 use super::down::pile;
-use super::finding::{Filling, Finding, Holder, Subject, holder};
+use super::finding::{Filling, Finding, Holder, OwnField, Subject, holder, own_field};
 use super::objects::deepest_common;
 use super::parts::{Parts, Role};
 use super::sites::sites_of;
@@ -105,6 +105,31 @@ pub fn leaks(snapshot: &Snapshot, options: LeakOptions) -> io::Result<Leaks> {
     })
 }
 
+/// The static fields of a class whose objects keep most alive, those that keep next to nothing beside the first left out.
+fn main_statics(snapshot: &Snapshot, class: ObjectNumber) -> Vec<String> {
+    /// Fields that are named.
+    const MOST: usize = 3;
+    /// The part of the first from which a field is named.
+    const PART: u64 = 20;
+    let graph = snapshot.graph();
+    let Some(number) = graph.class_of_object(class) else {
+        return Vec::new();
+    };
+    let fields = graph.classes().get(number).statics.iter();
+    // References have the types 1 and 2: arrays and objects.
+    let references = fields.filter(|field| field.type_code <= 2 && field.bits != 0);
+    let mut kept: Vec<(u64, &str)> = references
+        .filter_map(|field| {
+            let object = graph.number(field.bits)?;
+            Some((snapshot.retained(object), field.name.as_str()))
+        })
+        .collect();
+    kept.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    let least = kept.first().map_or(0, |(bytes, _)| bytes / PART).max(1);
+    let main = kept.iter().take_while(|(bytes, _)| *bytes >= least);
+    main.take(MOST).map(|(_, name)| (*name).to_owned()).collect()
+}
+
 /// Adds a suspect to one that is held in the same way.
 fn join(first: &mut Suspect, other: Suspect) {
     first.count += other.count;
@@ -113,6 +138,7 @@ fn join(first: &mut Suspect, other: Suspect) {
     add(&mut first.children, other.children);
     add(&mut first.contents, other.contents);
     first.finding.join();
+    first.subject_id = None;
 }
 
 /// Adds rows to a table, by name.
@@ -249,8 +275,22 @@ impl Search<'_> {
         let dominators = snapshot.dominators();
         let sample = found.sample.iter().map(|&place| dominators.object(place));
         let sites = sites_of(snapshot, sample, 3);
+        let holder = (found.holder).unwrap_or_else(|| holder(snapshot, &path, &objects));
+        let field = match &holder {
+            Holder::None => None,
+            Holder::ThreadLocal { variable, .. } => variable.clone().map(|name| OwnField {
+                name,
+                is_static: true,
+            }),
+            _ => own_field(snapshot, &path, &objects),
+        };
         let finding = Finding {
-            holder: (found.holder).unwrap_or_else(|| holder(snapshot, &path, &objects)),
+            field: field.filter(|field| !start::is_of_the_jdk(&field.name)),
+            statics: match found.subject {
+                Subject::Object(_) => main_statics(snapshot, point),
+                _ => Vec::new(),
+            },
+            holder,
             subject: found.subject,
             is_rest: found.is_rest,
             filling: found.filling,
@@ -259,15 +299,18 @@ impl Search<'_> {
             is_soft: false,
         };
         let signature = self.signature(&path, &finding);
+        let id = format!("{:#x}", snapshot.graph().id(point));
         let mut suspect = Suspect {
-            finding,
             // Not before joined suspects have theirs.
             signature: String::new(),
             retained_bytes: found.bytes,
             share: found.bytes as f64 / live_bytes.max(1) as f64,
+            field: finding.field.as_ref().map(|field| field.name.clone()),
             count: found.count,
             accumulation_point: point,
-            accumulation_id: format!("{:#x}", snapshot.graph().id(point)),
+            subject_id: matches!(finding.subject, Subject::Object(_)).then(|| id.clone()),
+            accumulation_id: id,
+            finding,
             path,
             children: found.children,
             largest: found.largest,

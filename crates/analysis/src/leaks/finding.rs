@@ -2,6 +2,7 @@
 //! words.
 
 use super::ClassShare;
+use super::start::is_of_the_jdk;
 use crate::numbers::ObjectNumber;
 use crate::paths::Path;
 use crate::snapshot::{EdgeKind, Snapshot};
@@ -15,6 +16,10 @@ pub struct Finding {
     pub is_rest: bool,
     /// The holder of the subject.
     pub holder: Holder,
+    /// The last field of the program on the way to the subject, if one of its fields is on it.
+    pub field: Option<OwnField>,
+    /// The static fields by which a class keeps most of what it keeps, as names without the class.
+    pub statics: Vec<String>,
     /// The objects that fill the subject, if there are any.
     pub filling: Option<Filling>,
     /// The number of objects that the contents are those of, if these are only the largest of a
@@ -53,17 +58,15 @@ pub enum Holder {
     None,
     /// A thread, by a ThreadLocal.
     ThreadLocal {
-        /// The static field that has the ThreadLocal, if one does.
-        variable: Option<StaticField>,
+        /// The static field that has the ThreadLocal, if one does, as `Class.field`.
+        variable: Option<String>,
         /// The names of the threads, with `*` for a number that differs, if there are several.
         threads: Option<String>,
     },
     /// A static field.
     Static {
-        /// Its name.
+        /// The field, as `Class.field`.
         field: String,
-        /// The description of the class.
-        class: String,
         /// The fields from there on, as `Class.field`.
         through: Vec<String>,
     },
@@ -91,13 +94,13 @@ pub enum Holder {
     },
 }
 
-/// A static field.
+/// A field that a class of the program declares.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StaticField {
-    /// Its name.
-    pub field: String,
-    /// The name of its class.
-    pub class: String,
+pub struct OwnField {
+    /// The field, as `Class.field`, with the class that declares it.
+    pub name: String,
+    /// True of a static field.
+    pub is_static: bool,
 }
 
 /// The objects that fill a suspect.
@@ -171,10 +174,7 @@ pub(super) fn holder(snapshot: &Snapshot, path: &Path, objects: &[ObjectNumber])
     let through = |from: usize| -> Vec<String> {
         let field = |step: usize| {
             let edge = steps[step].edge.as_ref()?;
-            (edge.kind == EdgeKind::Field).then(|| {
-                let class = snapshot.class_name(before(step));
-                format!("{class}.{}", edge.name)
-            })
+            (edge.kind == EdgeKind::Field).then(|| field_name(snapshot, before(step), &edge.name))
         };
         (from..=last).filter_map(field).collect()
     };
@@ -185,8 +185,7 @@ pub(super) fn holder(snapshot: &Snapshot, path: &Path, objects: &[ObjectNumber])
     });
     match named {
         Some((step, edge)) if edge.kind == EdgeKind::Static => Holder::Static {
-            field: edge.name.clone(),
-            class: snapshot.describe(before(step)),
+            field: static_name(snapshot, before(step), &edge.name),
             through: through(step + 1),
         },
         Some((step, edge)) => Holder::Root {
@@ -200,6 +199,62 @@ pub(super) fn holder(snapshot: &Snapshot, path: &Path, objects: &[ObjectNumber])
     }
 }
 
+/// The last field on a path that a class of the program declares: it leads to the line of code. A field by which an
+/// object refers to another one of its class is a link of a list, and counts only if there is no other.
+pub(super) fn own_field(
+    snapshot: &Snapshot,
+    path: &Path,
+    objects: &[ObjectNumber],
+) -> Option<OwnField> {
+    let graph = snapshot.graph();
+    let (steps, positions) = (&path.steps, path.positions());
+    let mut link = None;
+    for step in (1..steps.len()).rev() {
+        let edge = steps[step].edge.as_ref()?;
+        let (from, to) = (objects[positions[step] - 1], objects[positions[step]]);
+        let field = match edge.kind {
+            EdgeKind::Field => OwnField {
+                name: field_name(snapshot, from, &edge.name),
+                is_static: false,
+            },
+            EdgeKind::Static => OwnField {
+                name: static_name(snapshot, from, &edge.name),
+                is_static: true,
+            },
+            // Before a local variable there is only its thread.
+            EdgeKind::Local => break,
+            _ => continue,
+        };
+        if is_of_the_jdk(&field.name) {
+            continue;
+        }
+        if field.is_static || graph.class_of(from) != graph.class_of(to) {
+            return Some(field);
+        }
+        link.get_or_insert(field);
+    }
+    link
+}
+
+/// A field of an object, as `Class.field`, with the class that declares it.
+pub(super) fn field_name(snapshot: &Snapshot, object: ObjectNumber, field: &str) -> String {
+    let classes = snapshot.graph().classes();
+    let mut fields = classes.fields(snapshot.graph().class_of(object));
+    let placed = fields.find(|placed| placed.field.name == field);
+    let class = placed.map_or(snapshot.class_name(object), |placed| {
+        &classes.get(placed.class).name
+    });
+    format!("{class}.{field}")
+}
+
+/// A static field of the class that an object is, as `Class.field`.
+pub(super) fn static_name(snapshot: &Snapshot, class: ObjectNumber, field: &str) -> String {
+    let graph = snapshot.graph();
+    let class = graph.class_of_object(class);
+    let class = class.map_or("", |class| graph.classes().get(class).name.as_str());
+    format!("{class}.{field}")
+}
+
 /// The position on a path of an entry of a thread's map of ThreadLocals.
 pub(super) fn thread_local_entry(snapshot: &Snapshot, objects: &[ObjectNumber]) -> Option<usize> {
     let entry = "java.lang.ThreadLocal$ThreadLocalMap$Entry";
@@ -208,16 +263,13 @@ pub(super) fn thread_local_entry(snapshot: &Snapshot, objects: &[ObjectNumber]) 
 }
 
 /// The static field that has the ThreadLocal of an entry.
-pub(super) fn variable(snapshot: &Snapshot, entry: ObjectNumber) -> Option<StaticField> {
+pub(super) fn variable(snapshot: &Snapshot, entry: ObjectNumber) -> Option<String> {
     let graph = snapshot.graph();
     let id = graph.id(snapshot.field_object(entry, "referent")?);
     graph.classes().list().iter().find_map(|class| {
         let mut statics = class.statics.iter();
         let field = statics.find(|field| field.type_code <= 2 && field.bits == id)?;
-        Some(StaticField {
-            field: field.name.clone(),
-            class: class.name.clone(),
-        })
+        Some(format!("{}.{}", class.name, field.name))
     })
 }
 

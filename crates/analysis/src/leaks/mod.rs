@@ -2,11 +2,12 @@
 //!
 //! The search goes down the dominator tree along all objects that keep at least a given share of
 //! the heap alive (`candidates`), to where that memory spreads over many small objects: the accumulation
-//! point (`down`). A collection counts as a whole, and so does a list of the program's own (`parts`).
+//! point (`down`). A collection counts as a whole (`parts`), and so does a list or tree of the program's own (`chains`).
 //! Objects that are small by themselves are looked at by class, threads by pool (`pools`). Suspects with
 //! equal paths are one.
 
 mod candidates;
+mod chains;
 mod down;
 mod elements;
 mod fill;
@@ -28,7 +29,7 @@ use crate::paths::Path;
 
 pub use fill::{ClassShare, ObjectShare, children_by_class, classes_in, largest_in};
 pub use find::{LeakOptions, leaks};
-pub use finding::{Copies, Filling, Finding, Holder, StaticField, Subject, Within};
+pub use finding::{Copies, Filling, Finding, Holder, OwnField, Subject, Within};
 pub use sites::{AllocationSite, sites_of};
 pub(crate) use start::is_of_the_jdk;
 
@@ -61,12 +62,16 @@ pub struct Suspect {
     pub retained_bytes: u64,
     /// The share of the live heap, from 0 to 1.
     pub share: f64,
+    /// The last field of the program on the way to it, as `Class.field`.
+    pub field: Option<String>,
     /// How many objects are suspected together; 1 for a single one.
     pub count: u64,
     /// The object at which memory piles up, by number: the one that is suspected, or what holds a group.
     pub accumulation_point: ObjectNumber,
     /// Its identifier.
     pub accumulation_id: String,
+    /// The object that the first sentence names, by its identifier; `None` if it names several.
+    pub subject_id: Option<String>,
     /// The shortest path from a root to the accumulation point.
     pub path: Path,
     /// The objects directly under the accumulation point, by class, beyond the tables and nodes of a collection, with

@@ -5,12 +5,13 @@ use std::io;
 use rustc_hash::FxHashMap;
 
 use super::candidates::{Candidate, Kind, LIST, SAMPLE};
+use super::chains::CHAIN;
 use super::down::{Pile, pile};
 use super::elements::elements;
 use super::fill::{classes_in, classes_in_all};
 use super::find::{Found, Search};
 use super::finding::{Filling, Holder, Subject, filling};
-use super::parts::{CHAIN, Role};
+use super::parts::Role;
 use super::{ClassShare, ObjectShare};
 use crate::numbers::{ObjectNumber, Place};
 use crate::paths::PathSearch;

@@ -1,13 +1,10 @@
 //! The parts of collections: tables, nodes and entries, which say nothing by themselves. Suspects are collections as
 //! wholes, and what fills a collection lies beyond its parts.
 
+use super::start::is_of_the_jdk;
 use crate::graph::ClassKind;
 use crate::numbers::{ClassNumber, Place};
 use crate::snapshot::Snapshot;
-
-/// Steps up at which an object of an equal class makes a chain: a future, what waits for it, and the next future are
-/// one, two steps apart.
-pub(super) const CHAIN: usize = 3;
 
 /// The role that objects of a class have in collections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +73,7 @@ fn is_node(class: &str) -> bool {
 
 /// The roles of the objects of each class.
 pub(super) struct Parts<'a> {
-    snapshot: &'a Snapshot,
+    pub snapshot: &'a Snapshot,
     roles: Vec<Role>,
 }
 
@@ -110,33 +107,32 @@ impl<'a> Parts<'a> {
         }
     }
 
-    fn class(&self, place: Place) -> ClassNumber {
+    pub fn class(&self, place: Place) -> ClassNumber {
         let object = self.snapshot.dominators().object(place);
         self.snapshot.graph().class_of(object)
     }
 
-    fn size(&self, place: Place) -> u64 {
+    pub fn size(&self, place: Place) -> u64 {
         let object = self.snapshot.dominators().object(place);
         self.snapshot.graph().size(object)
+    }
+
+    /// True if the object at a place is of a class of the program.
+    pub fn is_own(&self, place: Place) -> bool {
+        let object = self.snapshot.dominators().object(place);
+        !is_of_the_jdk(self.snapshot.class_name(object))
+    }
+
+    /// True of an array of references.
+    pub fn is_array_of_objects(&self, place: Place) -> bool {
+        let classes = self.snapshot.graph().classes();
+        self.role(place) == Role::Array
+            && !matches!(classes.get(self.class(place)).kind, ClassKind::Primitives(_))
     }
 
     /// The role of an object; class objects are wholes.
     pub fn role(&self, place: Place) -> Role {
         self.roles[self.class(place).index()]
-    }
-
-    /// The steps down to an object that its children may be chained to, that object last.
-    pub fn way(&self, place: Place) -> Way {
-        let dominators = self.snapshot.dominators();
-        let up = std::iter::successors(Some(place), |&place| dominators.above(place));
-        let mut classes = [None; CHAIN];
-        for (slot, place) in classes.iter_mut().zip(up) {
-            match self.role(place) {
-                Role::Plain | Role::Array => *slot = Some(self.class(place)),
-                _ => break,
-            }
-        }
-        Way { place, classes }
     }
 
     /// The collection that `child`, which `parent` dominates, is a part of; `None` if it is a thing of its own.
@@ -157,37 +153,6 @@ impl<'a> Parts<'a> {
         };
         is_part.then_some(container)
     }
-
-    /// The number of steps up from `child` to an object that it continues a list or tree of; `None` if it does not. `way`
-    /// is that of its parent.
-    pub fn chained(&self, way: &Way, child: Place) -> Option<usize> {
-        let class = self.class(child);
-        match self.role(child) {
-            Role::Plain => {
-                let mut above = way.classes.iter();
-                above.position(|&it| it == Some(class)).map(|at| at + 1)
-            }
-            Role::Array => {
-                let classes = self.snapshot.graph().classes();
-                let parent = &classes.get(way.classes[0]?).name;
-                let element = classes.get(class).name.strip_suffix("[]");
-                let is_branches = element == Some(parent)
-                    // An array of a node that hangs on a node by an equal array.
-                    || way.classes[0] == way.classes[2] && way.classes[1] == Some(class);
-                // A queue of blocks, each of which ends with the next.
-                let is_next_block =
-                    || way.classes[0] == Some(class) && self.size(way.place) == self.size(child);
-                (is_branches || is_next_block()).then_some(1)
-            }
-            _ => None,
-        }
-    }
-}
-
-/// The classes of an object and of those that dominate it, as far as they may be nodes of one list.
-pub(super) struct Way {
-    place: Place,
-    classes: [Option<ClassNumber>; CHAIN],
 }
 
 #[cfg(test)]

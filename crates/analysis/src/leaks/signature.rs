@@ -1,9 +1,14 @@
 //! A name for a suspect that is equal in all dumps of a program.
 
-use super::finding::{Finding, Holder, StaticField, Subject};
+use super::finding::{Finding, Holder, Subject};
 use crate::names::family;
 
 impl Finding {
+    /// True if the subject is a class.
+    pub fn is_class(&self) -> bool {
+        matches!(&self.subject, Subject::Object(description) if description.starts_with("class "))
+    }
+
     /// The class of the subject, or of its objects.
     pub fn class(&self) -> &str {
         match &self.subject {
@@ -35,18 +40,13 @@ impl Finding {
             Holder::None => return text,
             Holder::ThreadLocal { variable, .. } => {
                 text.push_str(" in a ThreadLocal");
-                if let Some(StaticField { field, class }) = variable {
-                    text.push_str(&format!(" of {}.{field}", family(class)));
+                if let Some(variable) = variable {
+                    text.push_str(&format!(" of {}", stable(variable)));
                 }
                 return text;
             }
-            Holder::Static {
-                field,
-                class,
-                through,
-            } => {
-                let class = class.strip_prefix("class ").unwrap_or(class);
-                text.push_str(&format!(" in {}.{field}", family(class)));
+            Holder::Static { field, through } => {
+                text.push_str(&format!(" in {}", stable(field)));
                 through
             }
             Holder::Root { local, through } => {
@@ -66,8 +66,7 @@ impl Finding {
         };
         let mut last = String::new();
         for field in through {
-            let (class, name) = field.rsplit_once('.').unwrap_or(("", field));
-            let field = format!("{}.{name}", family(class));
+            let field = stable(field);
             // A list is as long as it is.
             if field != last {
                 text.push_str(&format!(", {field}"));
@@ -76,6 +75,12 @@ impl Finding {
         }
         text
     }
+}
+
+/// A field as `Class.field`, without what differs in the class's name from run to run.
+fn stable(field: &str) -> String {
+    let (class, name) = field.rsplit_once('.').unwrap_or(("", field));
+    format!("{}.{name}", family(class))
 }
 
 #[cfg(test)]
@@ -87,6 +92,8 @@ mod tests {
             subject,
             is_rest: false,
             holder,
+            field: None,
+            statics: Vec::new(),
             filling: None,
             looked_at: None,
             is_soft: false,
@@ -101,8 +108,7 @@ mod tests {
                 vec!["a.Node.next".to_owned(); nodes],
             ];
             Holder::Static {
-                field: "ALL".to_owned(),
-                class: "class a.Cache".to_owned(),
+                field: "a.Cache.ALL".to_owned(),
                 through: through.concat(),
             }
         };

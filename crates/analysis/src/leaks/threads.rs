@@ -9,7 +9,7 @@ use super::candidates::SAMPLE;
 use super::down::{Pile, pile};
 use super::fill::{ClassShare, ObjectShare, classes_in_all};
 use super::find::{Found, Search};
-use super::finding::{Filling, Holder, Subject, holder, variable};
+use super::finding::{Filling, Holder, Subject, field_name, holder, variable};
 use super::parts::Role;
 use super::pools::Pool;
 use super::start::is_of_the_jdk;
@@ -188,7 +188,7 @@ impl Search<'_> {
             _ => {
                 let first = path.steps.get(1).and_then(|step| step.edge.as_ref());
                 let first = first.filter(|edge| edge.kind == EdgeKind::Field);
-                let field = first.map(|edge| format!("{}.{}", pool.class, edge.name));
+                let field = first.map(|edge| field_name(snapshot, objects[0], &edge.name));
                 (None, field.into_iter().collect())
             }
         };

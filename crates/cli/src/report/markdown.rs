@@ -231,6 +231,7 @@ fn in_words(suspect: &Suspect) -> (String, Vec<String>) {
     let Finding {
         subject,
         holder,
+        field,
         filling,
         ..
     } = &mut suspect.finding;
@@ -253,10 +254,7 @@ fn in_words(suspect: &Suspect) -> (String, Vec<String>) {
     match holder {
         Holder::None => {}
         Holder::ThreadLocal { variable, threads } => {
-            if let Some(variable) = variable {
-                set_code(&mut variable.field);
-                set_code(&mut variable.class);
-            }
+            variable.iter_mut().for_each(set_code);
             threads.iter_mut().for_each(set_code);
         }
         Holder::Threads {
@@ -273,13 +271,8 @@ fn in_words(suspect: &Suspect) -> (String, Vec<String>) {
             method.iter_mut().for_each(set_code);
             set_code(value);
         }
-        Holder::Static {
-            field,
-            class,
-            through,
-        } => {
+        Holder::Static { field, through } => {
             set_code(field);
-            set_code(class);
             each(through);
         }
         Holder::Root { local, through } => {
@@ -287,6 +280,7 @@ fn in_words(suspect: &Suspect) -> (String, Vec<String>) {
             each(through);
         }
     }
+    (field.iter_mut()).for_each(|field| set_code(&mut field.name));
     if let Some(Filling::Objects {
         class,
         nodes,
