@@ -69,7 +69,7 @@ final class LeakFlows {
     static Dispatcher dispatcher;
 
     @LeakCorpus.Answer(
-        says = {"java.util.ArrayDeque with 2,000 elements", "field dispatcher of class LeakFlows"},
+        says = {"java.util.ArrayDeque with 2,000 elements", "field LeakFlows.dispatcher"},
         tells = {"LeakFlows$Dispatcher.queue", "2,000 objects of class LeakFlows$Dispatched"},
         holder = "LeakFlows.dispatcher.queue")
     static void coroutines(LeakCorpus.Dump dump) {
@@ -103,7 +103,7 @@ final class LeakFlows {
     static Job scope;
 
     @LeakCorpus.Answer(
-        says = {"One LeakFlows$Link keeps", "field scope of class LeakFlows"},
+        says = {"one LeakFlows$Link, filled with 2,001", "field LeakFlows.scope"},
         tells = {"LeakFlows$Job.children", "2,001 objects of class LeakFlows$Link"},
         holder = "LeakFlows.scope.children")
     static void childrenOfAJob(LeakCorpus.Dump dump) {
@@ -159,7 +159,7 @@ final class LeakFlows {
     static Prices prices;
 
     @LeakCorpus.Answer(
-        says = {"1,000 elements", "field prices of class LeakFlows"},
+        says = {"1,000 elements", "field LeakFlows.prices"},
         tells = {"LeakFlows$Prices.subscribers", "1,000 objects of class LeakFlows$Mapped"})
     static void operators(LeakCorpus.Dump dump) {
         prices = new Prices();
@@ -201,7 +201,7 @@ final class LeakFlows {
     static Pool pool;
 
     @LeakCorpus.Answer(
-        says = {"java.util.Collections$SetFromMap with 2,000 elements", "field pool of class LeakFlows"},
+        says = {"java.util.Collections$SetFromMap with 2,000 elements", "field LeakFlows.pool"},
         tells = {"LeakFlows$Connection.open", "2,000 objects of class LeakFlows$Query"})
     static void statements(LeakCorpus.Dump dump) {
         pool = new Pool();
@@ -211,7 +211,7 @@ final class LeakFlows {
     }
 
     @LeakCorpus.Answer(
-        says = {"8 objects of class", "field pool of class LeakFlows"},
+        says = {"8 objects of class", "2,000 objects of class LeakFlows$Query", "field LeakFlows.pool"},
         tells = {"LeakFlows$Connection.open", "objects of class LeakFlows$Query"})
     static void statementsOfAllConnections(LeakCorpus.Dump dump) {
         pool = new Pool();
@@ -298,7 +298,7 @@ final class LeakFlows {
     static Client client;
 
     @LeakCorpus.Answer(
-        says = {"java.util.concurrent.ConcurrentHashMap with 4,000 entries", "field client of class LeakFlows"},
+        says = {"java.util.concurrent.ConcurrentHashMap with 4,000 entries", "field LeakFlows.client"},
         tells = {"LeakFlows$Client.pending", "4,000 objects of class java.util.concurrent.CompletableFuture", "LeakFlows$Request"},
         holder = "LeakFlows.client.pending")
     static void answersThatNeverCome(LeakCorpus.Dump dump) {
@@ -309,7 +309,7 @@ final class LeakFlows {
     static ScheduledExecutorService scheduler;
 
     @LeakCorpus.Answer(
-        says = {"DelayedWorkQueue with 50 elements", "field scheduler of class LeakFlows"},
+        says = {"DelayedWorkQueue with 50 elements", "field LeakFlows.scheduler"},
         tells = {"ScheduledFutureTask", "LeakFlows$$Lambda"})
     static void capturesOfPeriodicTasks(LeakCorpus.Dump dump) throws Exception {
         scheduler = Executors.newScheduledThreadPool(2);
@@ -322,7 +322,7 @@ final class LeakFlows {
     }
 
     @LeakCorpus.Answer(
-        says = {"with 10,000 elements", "field delayer of class java.util.concurrent.CompletableFuture$Delayer"},
+        says = {"with 10,000 elements", "field java.util.concurrent.CompletableFuture$Delayer.delayer"},
         tells = "LeakFlows$")
     static void timeoutsOfFutures(LeakCorpus.Dump dump) throws Exception {
         for (int i = 0; i < 10_000; i++) {
@@ -337,7 +337,7 @@ final class LeakFlows {
     static ForkJoinPool workers;
 
     @LeakCorpus.Answer(
-        says = {"field workers of class LeakFlows"},
+        says = {"field LeakFlows.workers"},
         tells = {"LeakFlows$"})
     static void tasksOfAForkJoinPool(LeakCorpus.Dump dump) throws Exception {
         workers = new ForkJoinPool(2);
@@ -372,7 +372,7 @@ final class LeakFlows {
     }
 
     @LeakCorpus.Answer(
-        says = {"field publisher of class LeakFlows"},
+        says = {"field LeakFlows.publisher"},
         tells = {"objects of class LeakFlows$Request"})
     static void slowSubscriber(LeakCorpus.Dump dump) throws Exception {
         publisher = new SubmissionPublisher<>(Runnable::run, 1 << 16);
@@ -412,8 +412,8 @@ final class LeakFlows {
     }
 
     @LeakCorpus.Answer(
-        says = {"java.lang.Object[] of 129 elements keeps 10.2 MB", "event-loop-1"},
-        tells = {"LeakFlows$EventLoop.tasks", "LeakFlows$ChunkedQueue.consumer", "objects of class LeakFlows$Request"})
+        says = {"field LeakFlows$EventLoop.tasks keeps 10.2 MB", "one LeakFlows$ChunkedQueue, filled with 5,000", "event-loop-1"},
+        tells = "objects of class LeakFlows$Request")
     static void queueOfChunks(LeakCorpus.Dump dump) {
         EventLoop loop = new EventLoop();
         for (int i = 0; i < 5000; i++) loop.tasks.add(new Request());
@@ -435,7 +435,7 @@ final class LeakFlows {
     static ActorSystem system;
 
     @LeakCorpus.Answer(
-        says = {"java.util.concurrent.ConcurrentLinkedQueue with 5,000 elements", "field system of class LeakFlows"},
+        says = {"java.util.concurrent.ConcurrentLinkedQueue with 5,000 elements", "field LeakFlows.system"},
         tells = {"LeakFlows$Mailbox.queue", "5,000 objects of class LeakFlows$Request"})
     static void mailboxOfAnActor(LeakCorpus.Dump dump) {
         system = new ActorSystem();
@@ -471,7 +471,7 @@ final class LeakFlows {
     static Wheel wheel;
 
     @LeakCorpus.Answer(
-        says = {"LeakFlows$", "field wheel of class LeakFlows"},
+        says = {"LeakFlows$", "field LeakFlows.wheel"},
         tells = {"LeakFlows$Slot", "LeakFlows$Timeout"})
     static void wheelOfTimeouts(LeakCorpus.Dump dump) {
         wheel = new Wheel();

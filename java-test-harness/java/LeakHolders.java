@@ -25,7 +25,7 @@ final class LeakHolders {
     static Map<String, Session> sessions;
 
     @LeakCorpus.Answer(
-        says = {"java.util.HashMap with 2,000 entries", "static field sessions of class LeakHolders"},
+        says = {"java.util.HashMap with 2,000 entries", "static field LeakHolders.sessions"},
         tells = "2,000 objects of class LeakHolders$Session",
         holder = "LeakHolders.sessions")
     static void map(LeakCorpus.Dump dump) {
@@ -34,7 +34,7 @@ final class LeakHolders {
     }
 
     @LeakCorpus.Answer(
-        says = {"java.util.concurrent.ConcurrentHashMap with 2,000 entries", "field sessions of class LeakHolders"},
+        says = {"java.util.concurrent.ConcurrentHashMap with 2,000 entries", "field LeakHolders.sessions"},
         tells = "LeakHolders$Session",
         holder = "LeakHolders.sessions")
     static void concurrentMap(LeakCorpus.Dump dump) {
@@ -43,7 +43,7 @@ final class LeakHolders {
     }
 
     @LeakCorpus.Answer(
-        says = {"SynchronizedMap with 2,000 entries", "field sessions of class LeakHolders"},
+        says = {"SynchronizedMap with 2,000 entries", "field LeakHolders.sessions"},
         tells = "LeakHolders$Session",
         holder = "LeakHolders.sessions")
     static void synchronizedMap(LeakCorpus.Dump dump) {
@@ -74,7 +74,7 @@ final class LeakHolders {
     static EventBus bus;
 
     @LeakCorpus.Answer(
-        says = {"java.util.concurrent.CopyOnWriteArrayList with 1,000 elements", "field bus of class LeakHolders"},
+        says = {"java.util.concurrent.CopyOnWriteArrayList with 1,000 elements", "field LeakHolders.bus"},
         tells = {"LeakHolders$EventBus.listeners", "1,000 objects of class LeakHolders$Window$Redraw"},
         holder = "LeakHolders.bus.listeners")
     static void innerListeners(LeakCorpus.Dump dump) {
@@ -97,7 +97,7 @@ final class LeakHolders {
     static Map<Key, byte[]> pictures;
 
     @LeakCorpus.Answer(
-        says = {"java.util.HashMap with 3,000 entries", "field pictures of class LeakHolders"},
+        says = {"java.util.HashMap with 3,000 entries", "field LeakHolders.pictures"},
         tells = "3,000 objects of class byte[]",
         never = "objects of class LeakHolders$Key",
         holder = "LeakHolders.pictures")
@@ -113,7 +113,7 @@ final class LeakHolders {
     static Map<String, List<Event>> eventsByUser;
 
     @LeakCorpus.Answer(
-        says = {"java.util.HashMap with 500 entries", "field eventsByUser of class LeakHolders"},
+        says = {"java.util.HashMap with 500 entries", "field LeakHolders.eventsByUser"},
         tells = {"java.util.ArrayList", "LeakHolders$Event"},
         holder = "LeakHolders.eventsByUser")
     static void listsInAMap(LeakCorpus.Dump dump) {
@@ -128,7 +128,7 @@ final class LeakHolders {
     static Set<String> texts;
 
     @LeakCorpus.Answer(
-        says = {"java.util.HashSet with 60,000 elements", "field texts of class LeakHolders"},
+        says = {"java.util.HashSet with 60,000 elements", "field LeakHolders.texts"},
         tells = "60,000 objects of class java.lang.String",
         holder = "LeakHolders.texts")
     static void internedTexts(LeakCorpus.Dump dump) {
@@ -151,7 +151,7 @@ final class LeakHolders {
     static Pages pages;
 
     @LeakCorpus.Answer(
-        says = {"LeakHolders$Lru with 2,000 entries", "field pages of class LeakHolders"},
+        says = {"LeakHolders$Lru with 2,000 entries", "field LeakHolders.pages"},
         tells = {"LeakHolders$Pages.recent", "LeakHolders$Session"},
         holder = "LeakHolders.pages.recent")
     static void lruWithoutBound(LeakCorpus.Dump dump) {
@@ -166,7 +166,7 @@ final class LeakHolders {
     static Map<Owner, Object[]> extras;
 
     @LeakCorpus.Answer(
-        says = {"java.util.WeakHashMap with 2,000 entries", "field extras of class LeakHolders"},
+        says = {"java.util.WeakHashMap with 2,000 entries", "field LeakHolders.extras"},
         holder = "LeakHolders.extras")
     static void weakKeysThatTheirValuesHold(LeakCorpus.Dump dump) {
         extras = new WeakHashMap<>();
@@ -179,7 +179,7 @@ final class LeakHolders {
     static Map<Object, Session> byIdentity;
 
     @LeakCorpus.Answer(
-        says = {"java.util.IdentityHashMap with 2,000 entries", "field byIdentity of class LeakHolders"},
+        says = {"java.util.IdentityHashMap with 2,000 entries", "field LeakHolders.byIdentity"},
         tells = "LeakHolders$Session",
         holder = "LeakHolders.byIdentity")
     static void identityMap(LeakCorpus.Dump dump) {
@@ -190,7 +190,7 @@ final class LeakHolders {
     static ArrayDeque<Session> recent;
 
     @LeakCorpus.Answer(
-        says = {"java.util.ArrayDeque with 2,000 elements", "field recent of class LeakHolders"},
+        says = {"java.util.ArrayDeque with 2,000 elements", "field LeakHolders.recent"},
         tells = "2,000 objects of class LeakHolders$Session",
         holder = "LeakHolders.recent")
     static void deque(LeakCorpus.Dump dump) {
@@ -201,7 +201,7 @@ final class LeakHolders {
     static Map<String, SoftReference<Session>> soft;
 
     @LeakCorpus.Answer(
-        says = {"java.util.HashMap with 2,000 entries", "field soft of class LeakHolders"},
+        says = {"java.util.HashMap with 2,000 entries", "field LeakHolders.soft"},
         tells = {"java.lang.ref.SoftReference", "objects of class LeakHolders$Session"},
         holder = "LeakHolders.soft")
     static void softCache(LeakCorpus.Dump dump) {
@@ -215,7 +215,7 @@ final class LeakHolders {
     @LeakCorpus.Answer(
         says = "Class LeakHolders keeps",
         tells = "2,000 objects of class LeakHolders$Session",
-        never = "One java.util",
+        never = "one java.util",
         holder = "LeakHolders")
     static void twoCollectionsOfOneClass(LeakCorpus.Dump dump) {
         inOrder = new ArrayList<>();
@@ -235,7 +235,7 @@ final class LeakHolders {
     static Registry registry;
 
     @LeakCorpus.Answer(
-        says = {"One LeakHolders$Registry keeps", "field registry of class LeakHolders"},
+        says = {": one LeakHolders$Registry, ", "field LeakHolders.registry"},
         tells = "2,000 objects of class LeakHolders$Session",
         holder = "LeakHolders.registry")
     static void twoCollectionsOfOneObject(LeakCorpus.Dump dump) {
@@ -254,7 +254,7 @@ final class LeakHolders {
 
     @LeakCorpus.Answer(
         says = {"2,000 objects of class LeakHolders$Session", "held by the static field"},
-        never = "One java.util")
+        never = "one java.util")
     static void collectionsOfTwoClasses(LeakCorpus.Dump dump) {
         inOrder = new ArrayList<>();
         Index.sessions = new HashMap<>();
@@ -278,7 +278,7 @@ final class LeakHolders {
     }
 
     @LeakCorpus.Answer(
-        says = {"java.util.ArrayList with 60,000 elements", "field words of class LeakHolders"},
+        says = {"java.util.ArrayList with 60,000 elements", "field LeakHolders.words"},
         never = "local variable",
         holder = "LeakHolders.words")
     static void fieldBesideALocal(LeakCorpus.Dump dump) throws Exception {
@@ -292,9 +292,9 @@ final class LeakHolders {
     static Object guava;
 
     @LeakCorpus.Answer(
-        says = {"LocalCache$LocalManualCache with 2,000 entries", "field guava of class LeakHolders"},
+        says = {"LocalCache$LocalManualCache with 2,000 entries", "field LeakHolders.guava"},
         tells = "2,000 objects of class LeakHolders$Session",
-        never = "One java.util",
+        never = "one java.util",
         library = "guava.jar",
         holder = "LeakHolders.guava")
     static void cacheOfGuava(LeakCorpus.Dump dump) throws Exception {
@@ -307,7 +307,7 @@ final class LeakHolders {
 
     static StringBuilder log;
 
-    @LeakCorpus.Answer(says = {"byte[]", "field log of class LeakHolders"}, tells = "java.lang.StringBuilder.value")
+    @LeakCorpus.Answer(says = {"one java.lang.StringBuilder with a byte[] of", "field LeakHolders.log"})
     static void oneText(LeakCorpus.Dump dump) {
         log = new StringBuilder();
         for (int i = 0; i < 400_000; i++) log.append("a line that is added\n");
@@ -316,7 +316,7 @@ final class LeakHolders {
     static List<String> slices;
 
     @LeakCorpus.Answer(
-        says = {"java.util.ArrayList with 60,000 elements", "field slices of class LeakHolders"},
+        says = {"java.util.ArrayList with 60,000 elements", "field LeakHolders.slices"},
         tells = {"java.util.ArrayList$SubList.root", "objects of class java.lang.String"},
         holder = "LeakHolders.slices.root")
     static void sliceOfAList(LeakCorpus.Dump dump) {

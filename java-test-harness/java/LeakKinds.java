@@ -44,7 +44,7 @@ final class LeakKinds {
     }
 
     @LeakCorpus.Answer(
-        says = {"java.util.ArrayList with 1,000 elements", "field INSTANCE of class LeakKinds$Events"},
+        says = {"java.util.ArrayList with 1,000 elements", "field LeakKinds$Events.INSTANCE"},
         tells = {"LeakKinds$Events.listeners", "1,000 objects of class LeakKinds$$Lambda"},
         never = "$VALUES")
     static void listenersOfAnEnum(LeakCorpus.Dump dump) {
@@ -75,7 +75,7 @@ final class LeakKinds {
     static Runnable onExit;
 
     @LeakCorpus.Answer(
-        says = {"java.util.HashMap with 3,000 entries", "field onExit of class LeakKinds"},
+        says = {"java.util.HashMap with 3,000 entries", "field LeakKinds.onExit"},
         tells = {"this$0", "LeakKinds$Editor.undo", "3,000 objects of class LeakKinds$Order"})
     static void outerInstance(LeakCorpus.Dump dump) {
         Editor editor = new Editor();
@@ -86,7 +86,7 @@ final class LeakKinds {
     static Supplier<Integer> length;
 
     @LeakCorpus.Answer(
-        says = {"java.util.ArrayList with 3,000 elements", "field length of class LeakKinds"},
+        says = {"java.util.ArrayList with 3,000 elements", "field LeakKinds.length"},
         tells = {"3,000 objects of class LeakKinds$Order"})
     static void captureOfALambda(LeakCorpus.Dump dump) {
         List<Order> orders = new ArrayList<>();
@@ -107,7 +107,7 @@ final class LeakKinds {
     static List<Slice> headers;
 
     @LeakCorpus.Answer(
-        says = {"java.util.ArrayList with 2,000 elements", "field headers of class LeakKinds"},
+        says = {"java.util.ArrayList with 2,000 elements", "field LeakKinds.headers"},
         tells = "20 objects of class byte[]",
         holder = "LeakKinds.headers")
     static void slicesOfSharedArrays(LeakCorpus.Dump dump) {
@@ -128,7 +128,7 @@ final class LeakKinds {
     static Map<State, List<Order>> byState;
 
     @LeakCorpus.Answer(
-        says = {"java.util.ArrayList with 3,000 elements", "field byState of class LeakKinds"},
+        says = {"java.util.ArrayList with 3,000 elements", "field LeakKinds.byState"},
         tells = {"3,000 objects of class LeakKinds$Order"})
     static void listOfAnEnumMap(LeakCorpus.Dump dump) {
         byState = new EnumMap<>(State.class);
@@ -139,7 +139,7 @@ final class LeakKinds {
     static long[][] matrix;
 
     @LeakCorpus.Answer(
-        says = {"One long[][] of 1,000 elements", "field matrix of class LeakKinds"},
+        says = {"one long[][] of 1,000 elements", "field LeakKinds.matrix"},
         tells = "1,000 objects of class long[]",
         holder = "LeakKinds.matrix")
     static void matrix(LeakCorpus.Dump dump) {
@@ -149,7 +149,7 @@ final class LeakKinds {
     static Object cube;
 
     @LeakCorpus.Answer(
-        says = {"5 objects of class double[][]", "field cube of class LeakKinds"})
+        says = {"5 objects of class double[][]", "field LeakKinds.cube"})
     static void cube(LeakCorpus.Dump dump) {
         cube = Array.newInstance(double.class, 5, 200, 1000);
     }
@@ -157,7 +157,7 @@ final class LeakKinds {
     static Map<String, WeakReference<Order>> stale;
 
     @LeakCorpus.Answer(
-        says = {"java.util.concurrent.ConcurrentHashMap with 60,000 entries", "field stale of class LeakKinds"},
+        says = {"java.util.concurrent.ConcurrentHashMap with 60,000 entries", "field LeakKinds.stale"},
         tells = "java.lang.ref.WeakReference",
         holder = "LeakKinds.stale")
     static void weakValuesThatAreGone(LeakCorpus.Dump dump) {
@@ -168,8 +168,8 @@ final class LeakKinds {
     static final Logger LOGGER = Logger.getLogger("leak.kinds");
 
     @LeakCorpus.Answer(
-        says = {"java.util.logging.LogRecord[] of 10,000 elements", "field LOGGER of class LeakKinds"},
-        tells = {"java.util.logging.MemoryHandler.buffer", "objects of class java.util.logging.LogRecord"})
+        says = {"java.util.logging.MemoryHandler with a java.util.logging.LogRecord[] of 10,000 elements", "field LeakKinds.LOGGER"},
+        tells = {"java.util.logging.Logger", "objects of class java.util.logging.LogRecord"})
     static void bufferOfRecords(LeakCorpus.Dump dump) {
         LOGGER.setUseParentHandlers(false);
         LOGGER.addHandler(new MemoryHandler(new StreamHandler(), 10_000, Level.OFF));
@@ -182,7 +182,7 @@ final class LeakKinds {
     }
 
     @LeakCorpus.Answer(
-        says = {"java.util.concurrent.ConcurrentHashMap with 3,000 entries", "field ORDERS of class LeakKinds$Store"},
+        says = {"java.util.concurrent.ConcurrentHashMap with 3,000 entries", "field LeakKinds$Store.ORDERS"},
         tells = "3,000 objects of class LeakKinds$Order",
         holder = "LeakKinds$Store.ORDERS")
     static void fieldOfAnInterface(LeakCorpus.Dump dump) {
@@ -192,8 +192,8 @@ final class LeakKinds {
     static Map<Integer, Map<Integer, Map<Integer, Order>>> orders;
 
     @LeakCorpus.Answer(
-        says = {"java.util.HashMap with 20 entries", "field orders of class LeakKinds"},
-        tells = "They hold 4,000 objects of class LeakKinds$Order",
+        says = {"java.util.HashMap with 20 entries", "field LeakKinds.orders"},
+        tells = "which hold 4,000 objects of class LeakKinds$Order",
         holder = "LeakKinds.orders")
     static void mapsOfMapsOfMaps(LeakCorpus.Dump dump) {
         orders = new HashMap<>();
@@ -212,8 +212,8 @@ final class LeakKinds {
     }
 
     @LeakCorpus.Answer(
-        says = {"java.lang.Object[]", "field out of class LeakKinds"},
-        tells = "java.io.ObjectOutputStream$HandleTable.objs")
+        says = {"java.io.ObjectOutputStream$HandleTable with a java.lang.Object[]", "field LeakKinds.out"},
+        tells = "java.io.ObjectOutputStream.handles")
     static void handlesOfAStream(LeakCorpus.Dump dump) throws Exception {
         ObjectOutputStream stream = new ObjectOutputStream(OutputStream.nullOutputStream());
         out = stream;
@@ -221,8 +221,7 @@ final class LeakKinds {
     }
 
     @LeakCorpus.Answer(
-        says = {"byte[] of", "field out of class LeakKinds"},
-        tells = "java.io.ByteArrayOutputStream.buf")
+        says = {"java.io.ByteArrayOutputStream with a byte[] of", "field LeakKinds.out"})
     static void bytesOfAStream(LeakCorpus.Dump dump) throws Exception {
         out = new ByteArrayOutputStream();
         for (int i = 0; i < 10_000; i++) out.write(new byte[500]);
@@ -231,7 +230,7 @@ final class LeakKinds {
     static List<Throwable> failures;
 
     @LeakCorpus.Answer(
-        says = {"java.util.ArrayList with 8,000 elements", "field failures of class LeakKinds"},
+        says = {"java.util.ArrayList with 8,000 elements", "field LeakKinds.failures"},
         tells = "8,000 objects of class java.lang.IllegalStateException",
         holder = "LeakKinds.failures")
     static void exceptions(LeakCorpus.Dump dump) {
@@ -247,7 +246,7 @@ final class LeakKinds {
     static Model model;
 
     @LeakCorpus.Answer(
-        says = {"field model of class LeakKinds"},
+        says = {"field LeakKinds.model"},
         tells = "1,000 objects of class LeakKinds$$Lambda")
     static void listenersOfAModel(LeakCorpus.Dump dump) {
         model = new Model();
@@ -287,7 +286,7 @@ final class LeakKinds {
     static Vector history;
 
     @LeakCorpus.Answer(
-        says = {"One LeakKinds$Node keeps", "field history of class LeakKinds"},
+        says = {"one LeakKinds$Node, ", "field LeakKinds.history"},
         tells = "3,000 objects of class LeakKinds$Order",
         holder = "LeakKinds.history.root")
     static void persistentVector(LeakCorpus.Dump dump) {
@@ -310,8 +309,8 @@ final class LeakKinds {
     static Trie dictionary;
 
     @LeakCorpus.Answer(
-        says = {"java.util.HashMap", "field dictionary of class LeakKinds"},
-        tells = "objects of class LeakKinds$Trie")
+        says = {"one LeakKinds$Trie, filled with 26,691 objects of class LeakKinds$Trie", "field LeakKinds.dictionary"},
+        holder = "LeakKinds.dictionary")
     static void trie(LeakCorpus.Dump dump) {
         dictionary = new Trie();
         for (int i = 0; i < 8000; i++) dictionary.add("customer/" + Integer.toString(i * 7919, 26));
@@ -320,8 +319,7 @@ final class LeakKinds {
     static org.w3c.dom.Document document;
 
     @LeakCorpus.Answer(
-        says = {"com.sun.org.apache.xerces.internal.dom", "field document of class LeakKinds"},
-        tells = "DeferredDocumentImpl.docElement")
+        says = {"com.sun.org.apache.xerces.internal.dom", "field LeakKinds.document", "filled with 10,001 objects"})
     static void document(LeakCorpus.Dump dump) throws Exception {
         StringBuilder text = new StringBuilder("<orders>");
         for (int i = 0; i < 10_000; i++) text.append("<order number='" + i + "'>text of " + i + "</order>");
@@ -338,7 +336,7 @@ final class LeakKinds {
     static List<StringBuilder> builders;
 
     @LeakCorpus.Answer(
-        says = {"java.util.ArrayList with 200 elements", "field builders of class LeakKinds"},
+        says = {"java.util.ArrayList with 200 elements", "field LeakKinds.builders"},
         tells = "200 objects of class java.lang.StringBuilder",
         holder = "LeakKinds.builders")
     static void builders(LeakCorpus.Dump dump) {
@@ -349,7 +347,7 @@ final class LeakKinds {
     static Map<Long, Long> counts;
 
     @LeakCorpus.Answer(
-        says = {"java.util.HashMap with 100,000 entries", "field counts of class LeakKinds"},
+        says = {"java.util.HashMap with 100,000 entries", "field LeakKinds.counts"},
         tells = "objects of class java.lang.Long",
         holder = "LeakKinds.counts")
     static void boxes(LeakCorpus.Dump dump) {
@@ -374,7 +372,7 @@ final class LeakKinds {
     static DelayQueue<Expiry> expiries;
 
     @LeakCorpus.Answer(
-        says = {"java.util.concurrent.DelayQueue with 20,000 elements", "field expiries of class LeakKinds"},
+        says = {"java.util.concurrent.DelayQueue with 20,000 elements", "field LeakKinds.expiries"},
         tells = "20,000 objects of class LeakKinds$Expiry",
         holder = "LeakKinds.expiries")
     static void delayed(LeakCorpus.Dump dump) {
@@ -396,7 +394,7 @@ final class LeakKinds {
     static OpenMap open;
 
     @LeakCorpus.Answer(
-        says = {"java.lang.Object[] of 16,384 elements", "field open of class LeakKinds"},
+        says = {"java.lang.Object[] of 16,384 elements", "field LeakKinds.open"},
         tells = {"LeakKinds$OpenMap.values", "10,000 objects of class LeakKinds$Order"},
         holder = "LeakKinds.open.values")
     static void ownMap(LeakCorpus.Dump dump) {
@@ -450,7 +448,7 @@ final class LeakKinds {
     static final InheritableThreadLocal<List<Order>> INHERITED = new InheritableThreadLocal<>();
 
     @LeakCorpus.Answer(
-        says = {"java.util.ArrayList with 3,000 elements", "in a ThreadLocal, by the static field INHERITED of class LeakKinds"},
+        says = {"java.util.ArrayList with 3,000 elements", "in a ThreadLocal", "static field LeakKinds.INHERITED"},
         tells = "ThreadLocal.remove()")
     static void inherited(LeakCorpus.Dump dump) throws Exception {
         List<Order> all = new ArrayList<>();

@@ -43,7 +43,7 @@ final class LeakLives {
     static Map<String, Object> hooks;
 
     @LeakCorpus.Answer(
-        says = {"java.util.HashMap with 80 entries", "field hooks of class LeakLives"},
+        says = {"java.util.HashMap with 80 entries", "field LeakLives.hooks"},
         tells = {"80 class loaders", "LeakLives$PluginLoader"},
         holder = "LeakLives.hooks")
     static void loaders(LeakCorpus.Dump dump) throws Exception {
@@ -56,7 +56,7 @@ final class LeakLives {
     }
 
     @LeakCorpus.Answer(
-        says = {"java.util.IdentityHashMap with", "field hooks of class java.lang.ApplicationShutdownHooks"},
+        says = {"java.util.IdentityHashMap with", "field java.lang.ApplicationShutdownHooks.hooks"},
         tells = "100 objects of class LeakLives$Cleanup")
     static void shutdownHooks(LeakCorpus.Dump dump) {
         for (int i = 0; i < 100; i++) Runtime.getRuntime().addShutdownHook(new Cleanup());
@@ -103,7 +103,7 @@ final class LeakLives {
     static final Logger LOGGER = Logger.getLogger("leak");
 
     @LeakCorpus.Answer(
-        says = {"CopyOnWriteArrayList with 100 elements", "LOGGER of class LeakLives"},
+        says = {"CopyOnWriteArrayList with 100 elements", "LeakLives.LOGGER"},
         tells = "100 objects of class LeakLives$Recent")
     static void handlers(LeakCorpus.Dump dump) {
         for (int i = 0; i < 100; i++) LOGGER.addHandler(new Recent());
@@ -112,7 +112,7 @@ final class LeakLives {
     static List<ByteBuffer> heads;
 
     @LeakCorpus.Answer(
-        says = {"java.util.ArrayList with 100 elements", "field heads of class LeakLives"},
+        says = {"java.util.ArrayList with 100 elements", "field LeakLives.heads"},
         tells = "100 objects of class java.nio.HeapByteBuffer",
         holder = "LeakLives.heads")
     static void slicesOfBuffers(LeakCorpus.Dump dump) {
@@ -123,7 +123,7 @@ final class LeakLives {
     static List<Object> proxies;
 
     @LeakCorpus.Answer(
-        says = {"java.util.ArrayList with 1,500 elements", "field proxies of class LeakLives"},
+        says = {"java.util.ArrayList with 1,500 elements", "field LeakLives.proxies"},
         tells = {"1,500 objects of class", "$Proxy*"},
         holder = "LeakLives.proxies")
     static void generatedClasses(LeakCorpus.Dump dump) {
@@ -147,7 +147,7 @@ final class LeakLives {
     static Object current;
 
     @LeakCorpus.Answer(
-        says = {"One LeakLives$Request keeps", "field current of class LeakLives"},
+        says = {"one LeakLives$Request, filled with 1,000", "field LeakLives.current"},
         tells = "1,000 objects of class LeakLives$Request",
         holder = "LeakLives.current")
     static void parents(LeakCorpus.Dump dump) {
@@ -157,7 +157,7 @@ final class LeakLives {
     }
 
     @LeakCorpus.Answer(
-        says = {"One LeakLives$Request[] of 1,000 elements", "field current of class LeakLives"},
+        says = {"one LeakLives$Request[] of 1,000 elements", "field LeakLives.current"},
         tells = "1,000 objects of class LeakLives$Request",
         holder = "LeakLives.current")
     static void array(LeakCorpus.Dump dump) {

@@ -25,17 +25,17 @@ final class LeakNodes {
     }
 
     @LeakCorpus.Answer(
-        says = {"java.util.LinkedList with 50,000 elements", "field queue of class LeakNodes"},
+        says = {"java.util.LinkedList with 50,000 elements", "field LeakNodes.queue"},
         tells = "50,000 objects of class LeakNodes$Job",
-        never = "One java.util.LinkedList$Node",
+        never = "one java.util.LinkedList$Node",
         holder = "LeakNodes.queue")
     static void linkedList(LeakCorpus.Dump dump) {
         fill(new LinkedList<>());
     }
 
     @LeakCorpus.Answer(
-        says = {"java.util.LinkedList with 300,000 elements", "field queue of class LeakNodes"},
-        never = "One java.util.LinkedList$Node",
+        says = {"java.util.LinkedList with 300,000 elements", "field LeakNodes.queue"},
+        never = "one java.util.LinkedList$Node",
         holder = "LeakNodes.queue")
     static void linkedListOfNothing(LeakCorpus.Dump dump) {
         Queue<Object> numbers = new LinkedList<>();
@@ -44,7 +44,7 @@ final class LeakNodes {
     }
 
     @LeakCorpus.Answer(
-        says = {"java.util.concurrent.ConcurrentLinkedQueue with 50,000 elements", "field queue of class LeakNodes"},
+        says = {"java.util.concurrent.ConcurrentLinkedQueue with 50,000 elements", "field LeakNodes.queue"},
         tells = "50,000 objects of class LeakNodes$Job",
         holder = "LeakNodes.queue")
     static void concurrentQueue(LeakCorpus.Dump dump) {
@@ -52,7 +52,7 @@ final class LeakNodes {
     }
 
     @LeakCorpus.Answer(
-        says = {"java.util.concurrent.LinkedBlockingDeque with 50,000 elements", "field queue of class LeakNodes"},
+        says = {"java.util.concurrent.LinkedBlockingDeque with 50,000 elements", "field LeakNodes.queue"},
         tells = "50,000 objects of class LeakNodes$Job",
         holder = "LeakNodes.queue")
     static void blockingDeque(LeakCorpus.Dump dump) {
@@ -60,7 +60,7 @@ final class LeakNodes {
     }
 
     @LeakCorpus.Answer(
-        says = {"java.util.PriorityQueue with 50,000 elements", "field queue of class LeakNodes"},
+        says = {"java.util.PriorityQueue with 50,000 elements", "field LeakNodes.queue"},
         tells = "50,000 objects of class LeakNodes$Job",
         holder = "LeakNodes.queue")
     static void priorityQueue(LeakCorpus.Dump dump) {
@@ -71,9 +71,9 @@ final class LeakNodes {
     static Map<Object, Object> map;
 
     @LeakCorpus.Answer(
-        says = {"java.util.TreeMap with 50,000 entries", "field map of class LeakNodes"},
+        says = {"java.util.TreeMap with 50,000 entries", "field LeakNodes.map"},
         tells = "50,000 objects of class LeakNodes$Job",
-        never = "One java.util.TreeMap$Entry",
+        never = "one java.util.TreeMap$Entry",
         holder = "LeakNodes.map")
     static void treeMap(LeakCorpus.Dump dump) {
         map = new TreeMap<>();
@@ -81,7 +81,7 @@ final class LeakNodes {
     }
 
     @LeakCorpus.Answer(
-        says = {"java.util.concurrent.ConcurrentSkipListMap with 50,000 entries", "field map of class LeakNodes"},
+        says = {"java.util.concurrent.ConcurrentSkipListMap with 50,000 entries", "field LeakNodes.map"},
         tells = "50,000 objects of class LeakNodes$Job",
         holder = "LeakNodes.map")
     static void skipListMap(LeakCorpus.Dump dump) {
@@ -92,7 +92,7 @@ final class LeakNodes {
     static TreeSet<String> names;
 
     @LeakCorpus.Answer(
-        says = {"java.util.TreeSet with 80,000 elements", "field names of class LeakNodes"},
+        says = {"java.util.TreeSet with 80,000 elements", "field LeakNodes.names"},
         tells = "80,000 objects of class java.lang.String",
         holder = "LeakNodes.names")
     static void treeSet(LeakCorpus.Dump dump) {
@@ -125,9 +125,9 @@ final class LeakNodes {
     }
 
     @LeakCorpus.Answer(
-        says = {"java.util.HashMap with 40,000 entries", "field map of class LeakNodes"},
+        says = {"java.util.HashMap with 40,000 entries", "field LeakNodes.map"},
         tells = "40,000 objects of class LeakNodes$Job",
-        never = "One java.util.HashMap$TreeNode",
+        never = "one java.util.HashMap$TreeNode",
         holder = "LeakNodes.map")
     static void treesOfCollisions(LeakCorpus.Dump dump) {
         map = new HashMap<>();
@@ -135,7 +135,7 @@ final class LeakNodes {
     }
 
     @LeakCorpus.Answer(
-        says = {"3 objects of class java.util.TreeMap", "field map of class LeakNodes"},
+        says = {"3 objects of class java.util.TreeMap", "field LeakNodes.map"},
         tells = "LeakNodes$Job")
     static void mapsInAMap(LeakCorpus.Dump dump) {
         map = new TreeMap<>();
@@ -165,7 +165,7 @@ final class LeakNodes {
     static Journal journal;
 
     @LeakCorpus.Answer(
-        says = {"One LeakNodes$Journal keeps", "field journal of class LeakNodes"},
+        says = {"one LeakNodes$Journal, filled with 30,000", "field LeakNodes.journal"},
         tells = "30,000 objects of class LeakNodes$Entry",
         holder = "LeakNodes.journal")
     static void ownList(LeakCorpus.Dump dump) {
@@ -176,7 +176,7 @@ final class LeakNodes {
     static Entry entries;
 
     @LeakCorpus.Answer(
-        says = {"One LeakNodes$Entry keeps", "field entries of class LeakNodes"},
+        says = {"one LeakNodes$Entry, filled with 30,000", "field LeakNodes.entries"},
         tells = "30,000 objects of class LeakNodes$Entry",
         holder = "LeakNodes.entries")
     static void ownNodes(LeakCorpus.Dump dump) {
@@ -201,7 +201,7 @@ final class LeakNodes {
     static Branch tree;
 
     @LeakCorpus.Answer(
-        says = {"LeakNodes$Branch", "field tree of class LeakNodes"},
+        says = {"LeakNodes$Branch", "field LeakNodes.tree"},
         holder = "LeakNodes.tree")
     static void ownTree(LeakCorpus.Dump dump) {
         tree = new Branch(4);

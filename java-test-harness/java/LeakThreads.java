@@ -47,7 +47,7 @@ final class LeakThreads {
     }
 
     @LeakCorpus.Answer(
-        says = {"60 values of ThreadLocals of class LeakThreads$Context", "pool-1-thread-", "CONTEXT of class LeakThreads"},
+        says = {"60 values of ThreadLocals of class LeakThreads$Context", "pool-1-thread-", "LeakThreads.CONTEXT"},
         tells = "ThreadLocal.remove()",
         threads = "pool-1-thread-")
     static void threadLocalsOfAPool(LeakCorpus.Dump dump) throws Exception {
@@ -57,7 +57,7 @@ final class LeakThreads {
     }
 
     @LeakCorpus.Answer(
-        says = {"4 values of ThreadLocals of class LeakThreads$Context", "pool-1-thread-", "CONTEXT of class LeakThreads"},
+        says = {"4 values of ThreadLocals of class LeakThreads$Context", "pool-1-thread-", "LeakThreads.CONTEXT"},
         tells = "ThreadLocal.remove()",
         threads = "pool-1-thread-")
     static void threadLocalsOfFewThreads(LeakCorpus.Dump dump) throws Exception {
@@ -159,9 +159,9 @@ final class LeakThreads {
     static ExecutorService pool;
 
     @LeakCorpus.Answer(
-        says = {"java.util.concurrent.LinkedBlockingQueue with 20,000 elements", "field pool of class LeakThreads"},
+        says = {"java.util.concurrent.LinkedBlockingQueue with 20,000 elements", "field LeakThreads.pool"},
         tells = "objects of class LeakThreads$Task",
-        never = {"local variable", "One java.util.concurrent.LinkedBlockingQueue$Node"})
+        never = {"local variable", "one java.util.concurrent.LinkedBlockingQueue$Node"})
     static void backlog(LeakCorpus.Dump dump) throws Exception {
         pool = Executors.newFixedThreadPool(2);
         for (int i = 0; i < 20_002; i++) pool.execute(new Task());
@@ -171,7 +171,7 @@ final class LeakThreads {
     static ScheduledExecutorService scheduler;
 
     @LeakCorpus.Answer(
-        says = {"DelayedWorkQueue with 20,000 elements", "field scheduler of class LeakThreads"},
+        says = {"DelayedWorkQueue with 20,000 elements", "field LeakThreads.scheduler"},
         tells = {"ScheduledFutureTask", "objects of class LeakThreads$Task"})
     static void scheduledTasks(LeakCorpus.Dump dump) throws Exception {
         scheduler = Executors.newScheduledThreadPool(1);
@@ -189,7 +189,7 @@ final class LeakThreads {
     }
 
     @LeakCorpus.Answer(
-        says = {"java.util.TaskQueue with 20,000 elements", "field timer of class LeakThreads"},
+        says = {"java.util.TaskQueue with 20,000 elements", "field LeakThreads.timer"},
         tells = "objects of class LeakThreads$Reminder")
     static void timerTasks(LeakCorpus.Dump dump) {
         timer = new Timer("reminders", true);
@@ -199,7 +199,7 @@ final class LeakThreads {
     static CompletableFuture<Object> future;
 
     @LeakCorpus.Answer(
-        says = {"java.util.concurrent.CompletableFuture", "field future of class LeakThreads"},
+        says = {"java.util.concurrent.CompletableFuture", "field LeakThreads.future"},
         never = {"UniApply keeps", "UniCompletion keeps"})
     static void dependentsOfAFuture(LeakCorpus.Dump dump) {
         future = new CompletableFuture<>();
@@ -210,7 +210,7 @@ final class LeakThreads {
     }
 
     @LeakCorpus.Answer(
-        says = {"java.util.concurrent.CompletableFuture", "field future of class LeakThreads"},
+        says = {"java.util.concurrent.CompletableFuture", "field LeakThreads.future"},
         never = "UniCompose",
         holder = "LeakThreads.future")
     static void chainOfFutures(LeakCorpus.Dump dump) {
@@ -225,7 +225,7 @@ final class LeakThreads {
     static List<Thread> unstarted;
 
     @LeakCorpus.Answer(
-        says = {"java.util.ArrayList with 500 elements", "field unstarted of class LeakThreads"},
+        says = {"java.util.ArrayList with 500 elements", "field LeakThreads.unstarted"},
         tells = "500 objects of class LeakThreads$1",
         holder = "LeakThreads.unstarted")
     static void threadsThatNeverStart(LeakCorpus.Dump dump) {

@@ -53,7 +53,7 @@ pub fn classes_for(jdk: &Jdk) -> &'static Path {
 }
 
 /// The programs that use something newer than JDK 8, and those that use such programs.
-const NEWER_THAN_8: [&str; 21] = [
+const NEWER_THAN_8: [&str; 24] = [
     "ClassChurn",
     "CompileLoop",
     "DefineClass",
@@ -65,7 +65,10 @@ const NEWER_THAN_8: [&str; 21] = [
     "LeakKinds",
     "LeakLives",
     "LeakLoader",
+    "LeakNewer",
     "LeakNodes",
+    "LeakRegistries",
+    "LeakShapes",
     "LeakThreads",
     "NativeCallers",
     "OneStackManyClasses",

@@ -3,9 +3,10 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::chains::Way;
+use super::chains::{Branches, Way};
 use super::parts::Parts;
 use super::pools::{Pool, pools};
+use super::start::{is_built_in_loader, is_of_the_jdk};
 use crate::names::family;
 use crate::numbers::{ClassNumber, Place};
 use crate::snapshot::Snapshot;
@@ -48,6 +49,8 @@ pub(super) enum Kind {
     Rest,
     /// Objects of a class, suspected for their number.
     Group(String),
+    /// Hidden classes of one name, by their class objects.
+    HiddenClasses(String),
     /// Threads.
     Pool(Pool),
 }
@@ -70,6 +73,7 @@ pub(super) fn candidates(snapshot: &Snapshot, parts: &Parts<'_>, threshold: u64)
         .copied()
         .collect();
     let mut found = groups(snapshot, threshold, &pooled);
+    found.extend(hidden_classes(snapshot, threshold));
     found.extend(singles(snapshot, parts, threshold, &pooled));
     found.extend(pools.into_iter().map(|pool| Candidate {
         members: pool.members.clone(),
@@ -105,6 +109,7 @@ fn singles(
         has_others: false,
         is_link: false,
     };
+    let branches = Branches::new(parts);
     let mut anchors: Vec<Anchor> = Vec::new();
     let mut todo: Vec<(Step, Way<Step>)> = Vec::new();
     let tops = dominators.children(None).filter(is_big);
@@ -129,6 +134,8 @@ fn singles(
                 (first.anchor, first.container)
             } else if let Some(inside) = parts.collection_of(at.container, at.place, child) {
                 (at.anchor, inside)
+            } else if branches.is_branch(at.place, child) {
+                (at.anchor, child)
             } else {
                 anchors.push(anchor(child, at.anchor));
                 (anchors.len() - 1, child)
@@ -207,4 +214,35 @@ fn groups(snapshot: &Snapshot, threshold: u64, pooled: &FxHashSet<Place>) -> Vec
         }
     };
     families.into_iter().map(group).collect()
+}
+
+/// Hidden classes of the program that keep little alive each, but much as those of one name. The loader that they are
+/// listed under says nothing.
+fn hidden_classes(snapshot: &Snapshot, threshold: u64) -> Vec<Candidate> {
+    let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
+    let mut by_name: FxHashMap<String, Vec<Place>> = FxHashMap::default();
+    for class in graph.classes().list() {
+        let name = family(&class.name);
+        let place = || dominators.place(graph.number(class.id)?);
+        if class.id == 0 || *name == class.name || is_of_the_jdk(&name) {
+            continue;
+        }
+        if let Some(place) = place().filter(|&it| dominators.retained(it) < threshold) {
+            let above = dominators.above(place).map(|it| dominators.object(it));
+            if above.is_none_or(|it| is_built_in_loader(snapshot.class_name(it))) {
+                by_name.entry(name.into_owned()).or_default().push(place);
+            }
+        }
+    }
+    let candidate = |(name, mut members): (String, Vec<Place>)| {
+        let bytes = members.iter().map(|&it| dominators.retained(it)).sum();
+        members.sort_by_key(|&place| (std::cmp::Reverse(dominators.retained(place)), place));
+        (bytes >= threshold && members.len() > 1).then(|| Candidate {
+            count: members.len() as u64,
+            members,
+            bytes,
+            kind: Kind::HiddenClasses(name),
+        })
+    };
+    by_name.into_iter().filter_map(candidate).collect()
 }

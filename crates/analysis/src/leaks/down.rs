@@ -20,6 +20,8 @@ pub(super) struct Pile {
     pub subject: Place,
     /// The object whose elements fill it: the subject, or the head of its list.
     pub head: Place,
+    /// True if the head is an array in an object of the JDK, which is the subject, such as a `BitSet`.
+    pub is_wrapped: bool,
 }
 
 /// Goes down from a place to where memory piles up. A collection counts as a whole, as does a list of nodes.
@@ -30,6 +32,7 @@ pub(super) fn pile(snapshot: &Snapshot, parts: &Parts<'_>, start: Place) -> Pile
     let mut way = Way::from(parts, start, start);
     let (mut at, mut links) = (start, 0);
     let mut is_in_subject = true;
+    let branches = Branches::new(parts);
     while let Some(next) = largest(snapshot, at) {
         // A list may be long beyond what keeps enough.
         is_in_subject &= dominators.retained(next) as f64 >= enough;
@@ -42,34 +45,37 @@ pub(super) fn pile(snapshot: &Snapshot, parts: &Parts<'_>, start: Place) -> Pile
             links += 1;
         } else if let Some(inside) = parts.collection_of(container, at, next) {
             container = inside;
+        } else if branches.is_branch(at, next) {
+            container = next;
         } else {
             (container, subject, links) = (next, next, 0);
         }
         way = way.down(parts, next, subject);
         at = next;
     }
-    let head = owner_of_kin(snapshot, parts, subject).unwrap_or(subject);
-    let mut subject = head;
+    let head = owner_of_kin(snapshot, &branches, subject).unwrap_or(subject);
+    let (mut subject, mut is_wrapped) = (head, false);
     if let Some(above) = dominators.above(head)
         && parts.role(above) == Role::Plain
         && dominators.retained(head) as f64 >= dominators.retained(above) as f64 * (1.0 - BESIDES)
     {
-        // A list is named by what holds its first node and little else, an array by the object of the JDK that is around
-        // it, such as a `BitSet`.
-        let is_inside = parts.role(head) == Role::Array && !parts.is_own(above);
-        if links >= LIST || is_inside {
+        // A list is named by what holds its first node and little else, an array by the object of the JDK around it.
+        is_wrapped = links < LIST && parts.role(head) == Role::Array && !parts.is_own(above);
+        if links >= LIST || is_wrapped {
             subject = above;
         }
     }
-    Pile { subject, head }
+    Pile {
+        subject,
+        head,
+        is_wrapped,
+    }
 }
 
 /// The object of the program whose collection has objects of its own class, which makes it a tree or graph.
-fn owner_of_kin(snapshot: &Snapshot, parts: &Parts<'_>, collection: Place) -> Option<Place> {
+fn owner_of_kin(snapshot: &Snapshot, branches: &Branches<'_>, collection: Place) -> Option<Place> {
     let above = snapshot.dominators().above(collection)?;
-    Branches::new(parts)
-        .is_branch(above, collection)
-        .then_some(above)
+    branches.is_branch(above, collection).then_some(above)
 }
 
 /// The object that keeps most alive directly under a place.

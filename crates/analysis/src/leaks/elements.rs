@@ -6,11 +6,12 @@ use super::candidates::SAMPLE;
 use super::chains::{Branches, Way};
 use super::down::largest;
 use super::fill::{ClassShare, by_name};
-use super::finding::Within;
+use super::filling::{References, Within};
 use super::parts::{Parts, Role};
 use super::start::is_of_the_jdk;
+use crate::graph::ReferenceKind;
 use crate::numbers::{ClassNumber, Place};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Snapshot, Value};
 
 /// The elements that are looked into, if they are collections.
 const COLLECTIONS: usize = 1000;
@@ -32,6 +33,8 @@ pub(super) struct Elements {
     pub chained: u64,
     /// These by class, with the bytes that they take themselves; the largest first.
     pub links: Vec<ClassShare>,
+    /// The references among elements and parts, if there are some.
+    pub references: Option<References>,
     /// Some elements.
     pub sample: Vec<Place>,
     /// The elements that are collections, as far as they are looked into.
@@ -42,11 +45,12 @@ pub(super) struct Elements {
     hidden: Vec<Place>,
 }
 
-/// The elements under an object for which `is_shown` holds; `most` of the largest.
+/// The elements under objects for which `is_shown` holds; `most` of the largest. The first object is a collection, the
+/// head of a list or a holder of elements; the others, if there are any, are further nodes of the list.
 pub(super) fn elements(
     snapshot: &Snapshot,
     parts: &Parts<'_>,
-    from: Place,
+    from: &[(Place, Way<Place>)],
     most: usize,
     is_shown: impl Fn(Place) -> bool,
 ) -> Elements {
@@ -61,12 +65,14 @@ pub(super) fn elements(
         *sum = (sum.0 + 1, sum.1 + bytes);
     };
     let own = |place| graph.size(dominators.object(place));
+    let mut references = ReferencesSeen::default();
     let mut largest = std::collections::BinaryHeap::new();
     let branches = Branches::new(parts);
-    let mut todo = vec![(from, Way::from(parts, from, from))];
-    let mut containers = vec![from];
+    let mut todo = from.to_vec();
+    let mut containers: Vec<Place> = from.iter().map(|(place, _)| *place).collect();
     while let (Some((place, way)), Some(container)) = (todo.pop(), containers.pop()) {
         for child in dominators.children(Some(place)) {
+            references.see(snapshot, child);
             let mut go = |child, container| {
                 todo.push((child, way.down(parts, child, container)));
                 containers.push(container);
@@ -104,10 +110,12 @@ pub(super) fn elements(
         }
     }
     if found.chained > 0 {
-        // The first one is a node, too.
-        found.chained += 1;
-        add(&mut inner, from, own(from));
-        add(&mut links, from, own(from));
+        // Those at which it begins are nodes, too.
+        for &(place, _) in from {
+            found.chained += 1;
+            add(&mut inner, place, own(place));
+            add(&mut links, place, own(place));
+        }
     }
     let largest = largest.into_sorted_vec().into_iter();
     let place = |std::cmp::Reverse((_, std::cmp::Reverse(place)))| place;
@@ -116,7 +124,39 @@ pub(super) fn elements(
         parts: by_name(snapshot, inner.into_iter()),
         links: by_name(snapshot, links.into_iter()),
         largest: largest.map(place).collect(),
+        references: references.of_main_class(snapshot),
         ..found
+    }
+}
+
+/// References that were seen, by class: their kind, those looked at and those of these without a referent.
+#[derive(Default)]
+struct ReferencesSeen(FxHashMap<ClassNumber, (ReferenceKind, u64, u64)>);
+
+impl ReferencesSeen {
+    fn see(&mut self, snapshot: &Snapshot, place: Place) {
+        let graph = snapshot.graph();
+        let object = snapshot.dominators().object(place);
+        let class = graph.class_of(object);
+        let Some(kind) = graph.classes().get(class).reference_kind else {
+            return;
+        };
+        let seen = self.0.entry(class).or_insert((kind, 0, 0));
+        if seen.1 < COLLECTIONS as u64 {
+            seen.1 += 1;
+            seen.2 += u64::from(snapshot.field(object, "referent") == Some(Value::Null));
+        }
+    }
+
+    fn of_main_class(self, snapshot: &Snapshot) -> Option<References> {
+        let seen = self.0.into_iter();
+        let main = seen.max_by_key(|(class, (_, looked_at, _))| (*looked_at, *class));
+        main.map(|(class, (kind, looked_at, cleared))| References {
+            class: snapshot.graph().classes().get(class).name.clone(),
+            kind,
+            looked_at,
+            cleared,
+        })
     }
 }
 
@@ -155,7 +195,8 @@ impl Elements {
             let mut sums: FxHashMap<String, (u64, u64)> = FxHashMap::default();
             let (mut next, mut is_next_cut) = (Vec::new(), false);
             for &place in level.iter().filter(|&&place| name(place) == class_within) {
-                let below = elements(snapshot, parts, place, 0, |_| true);
+                let from = [(place, Way::from(parts, place, place))];
+                let below = elements(snapshot, parts, &from, 0, |_| true);
                 for share in below.shares {
                     let sum = sums.entry(share.name).or_default();
                     *sum = (sum.0 + share.objects, sum.1 + share.bytes);

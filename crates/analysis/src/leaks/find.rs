@@ -4,12 +4,13 @@ use std::io;
 
 use super::candidates::{Candidate, Kind, candidates};
 use super::down::pile;
-use super::finding::{Filling, Finding, Holder, OwnField, Subject, holder, own_field};
+use super::filling::Filling;
+use super::finding::{Finding, Holder, OwnField, Subject, holder, own_field};
 use super::objects::deepest_common;
 use super::parts::{Parts, Role};
 use super::sites::sites_of;
 use super::start;
-use super::ways::{Ways, has_own_field};
+use super::ways::{self, Ways, has_own_field};
 use super::{ClassShare, Leaks, ObjectShare, Suspect};
 use crate::numbers::{ObjectNumber, Place};
 use crate::paths::{Path, PathSearch, only_soft};
@@ -22,6 +23,8 @@ pub struct LeakOptions {
     pub threshold: f64,
     /// The largest number of suspects.
     pub most: usize,
+    /// The bytes from which something is a suspect, whatever its share: a small program consists of small parts.
+    pub least: u64,
 }
 
 impl Default for LeakOptions {
@@ -29,12 +32,16 @@ impl Default for LeakOptions {
         Self {
             threshold: 0.1,
             most: 10,
+            least: 100 << 10,
         }
     }
 }
 
 /// The size below which memory that the JDK holds for itself is no suspect, in bytes: a JVM that does nothing has as much.
 const RUNTIME: u64 = 4 << 20;
+
+/// The live bytes below which a dump is a part of a heap.
+const SMALL: u64 = 300 << 10;
 
 /// Finds the suspects of a snapshot.
 ///
@@ -43,6 +50,10 @@ const RUNTIME: u64 = 4 << 20;
 pub fn leaks(snapshot: &Snapshot, options: LeakOptions) -> io::Result<Leaks> {
     let live_bytes = snapshot.dominators().live_bytes();
     let threshold = ((live_bytes as f64 * options.threshold) as u64).max(1);
+    let threshold = match live_bytes >= SMALL {
+        true => threshold.max(options.least),
+        false => threshold,
+    };
     let parts = Parts::new(snapshot);
     let mut search = Search {
         snapshot,
@@ -105,31 +116,6 @@ pub fn leaks(snapshot: &Snapshot, options: LeakOptions) -> io::Result<Leaks> {
     })
 }
 
-/// The static fields of a class whose objects keep most alive, those that keep next to nothing beside the first left out.
-fn main_statics(snapshot: &Snapshot, class: ObjectNumber) -> Vec<String> {
-    /// Fields that are named.
-    const MOST: usize = 3;
-    /// The part of the first from which a field is named.
-    const PART: u64 = 20;
-    let graph = snapshot.graph();
-    let Some(number) = graph.class_of_object(class) else {
-        return Vec::new();
-    };
-    let fields = graph.classes().get(number).statics.iter();
-    // References have the types 1 and 2: arrays and objects.
-    let references = fields.filter(|field| field.type_code <= 2 && field.bits != 0);
-    let mut kept: Vec<(u64, &str)> = references
-        .filter_map(|field| {
-            let object = graph.number(field.bits)?;
-            Some((snapshot.retained(object), field.name.as_str()))
-        })
-        .collect();
-    kept.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-    let least = kept.first().map_or(0, |(bytes, _)| bytes / PART).max(1);
-    let main = kept.iter().take_while(|(bytes, _)| *bytes >= least);
-    main.take(MOST).map(|(_, name)| (*name).to_owned()).collect()
-}
-
 /// Adds a suspect to one that is held in the same way.
 fn join(first: &mut Suspect, other: Suspect) {
     first.count += other.count;
@@ -137,7 +123,7 @@ fn join(first: &mut Suspect, other: Suspect) {
     first.share += other.share;
     add(&mut first.children, other.children);
     add(&mut first.contents, other.contents);
-    first.finding.join();
+    first.finding.join(&other.finding);
     first.subject_id = None;
 }
 
@@ -193,7 +179,7 @@ impl Search<'_> {
         let first = candidate.members[0];
         let class = match &candidate.kind {
             Kind::Group(class) => class,
-            Kind::Pool(_) => return Ok(false),
+            Kind::Pool(_) | Kind::HiddenClasses(_) => return Ok(false),
             Kind::Whole | Kind::Rest => {
                 let object = dominators.object(first);
                 return Ok(start::is_built_in_loader(snapshot.class_name(object))
@@ -256,6 +242,7 @@ impl Search<'_> {
     fn suspect(&mut self, candidate: &Candidate) -> io::Result<(String, Suspect)> {
         let found = match &candidate.kind {
             Kind::Group(class) => self.group(candidate, class)?,
+            Kind::HiddenClasses(name) => self.hidden_classes(candidate, name)?,
             Kind::Pool(pool) => self.pool(pool)?,
             Kind::Whole | Kind::Rest => self.one(candidate)?,
         };
@@ -287,7 +274,7 @@ impl Search<'_> {
         let finding = Finding {
             field: field.filter(|field| !start::is_of_the_jdk(&field.name)),
             statics: match found.subject {
-                Subject::Object(_) => main_statics(snapshot, point),
+                Subject::Object(_) => ways::main_statics(snapshot, point),
                 _ => Vec::new(),
             },
             holder,

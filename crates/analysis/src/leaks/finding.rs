@@ -1,7 +1,7 @@
 //! Findings about a suspect: its subject, its holder and its contents, for the command to put into
 //! words.
 
-use super::ClassShare;
+use super::filling::Filling;
 use super::start::is_of_the_jdk;
 use crate::numbers::ObjectNumber;
 use crate::paths::Path;
@@ -40,6 +40,8 @@ pub enum Subject {
     Alike(String),
     /// Values of ThreadLocals of a class, each held by its thread.
     ThreadLocals(String),
+    /// Hidden classes of one name, each with static fields of its own.
+    HiddenClasses(String),
     /// Threads.
     Threads {
         /// Their names, with `*` for a number that differs; none if they have nothing in common.
@@ -103,53 +105,12 @@ pub struct OwnField {
     pub is_static: bool,
 }
 
-/// The objects that fill a suspect.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Filling {
-    /// The suspects are a group; each keeps this number of bytes alive on average.
-    Each(u64),
-    /// Objects of a class.
-    Objects {
-        /// Their number.
-        objects: u64,
-        /// Their class.
-        class: String,
-        /// The class of the nodes or entries that they are in.
-        nodes: Option<String>,
-        /// The bytes that each keeps alive on average.
-        average: u64,
-        /// The objects that fill them in turn, if they are collections or only pass on to objects of the program.
-        within: Option<Within>,
-        /// True if they, or the nodes, are class loaders.
-        are_loaders: bool,
-        /// Several loaders that have loaded the class once each.
-        copies: Option<Copies>,
-    },
-}
-
-/// The objects in those that fill a suspect.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Within {
-    /// Their number, if they were counted.
-    pub objects: Option<u64>,
-    /// Their class.
-    pub class: String,
-}
-
-/// Classes of one name, each with a loader of its own.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Copies {
-    /// The number of loaders.
-    pub loaders: u64,
-    /// The class of one of them.
-    pub example_class: String,
-    /// Its identifier.
-    pub example_id: u64,
-}
-
 impl Finding {
     /// Another suspect, whose path is equal but for the objects on it, was added to this one.
-    pub(super) fn join(&mut self) {
+    pub(super) fn join(&mut self, other: &Self) {
+        if let (Some(filling), Some(other)) = (&mut self.filling, &other.filling) {
+            filling.join(other);
+        }
         // Only the class: what tells one object from another differs among them.
         let class = self.class().to_owned();
         self.subject = match self.holder {
@@ -270,117 +231,5 @@ pub(super) fn variable(snapshot: &Snapshot, entry: ObjectNumber) -> Option<Strin
         let mut statics = class.statics.iter();
         let field = statics.find(|field| field.type_code <= 2 && field.bits == id)?;
         Some(format!("{}.{}", class.name, field.name))
-    })
-}
-
-/// The objects that fill a subject: those of the class that keeps most alive, by what lies under it.
-pub(super) fn filling(
-    snapshot: &Snapshot,
-    bytes: u64,
-    found: &super::elements::Elements,
-    within: impl Fn(&str) -> Option<Within>,
-) -> Option<Filling> {
-    let nodes = found.parts.iter().find(|it| !it.name.ends_with("[]"));
-    // A list or tree of the program's own is filled with its nodes, unless each has many elements.
-    let holds_many = |nodes: &ClassShare| {
-        let mut shares = found.shares.iter();
-        shares
-            .next()
-            .is_some_and(|main| main.objects > 2 * nodes.objects)
-    };
-    if found.chained >= super::candidates::LIST
-        && let Some(nodes) = nodes.filter(|nodes| !holds_many(nodes))
-    {
-        return Some(Filling::Objects {
-            objects: nodes.objects,
-            class: nodes.name.clone(),
-            nodes: None,
-            average: bytes / nodes.objects.max(1),
-            within: None,
-            are_loaders: is_loader(snapshot, &nodes.name),
-            copies: copies(snapshot, &nodes.name),
-        });
-    }
-    let families = families(&found.shares);
-    let main = found.shares.first();
-    // Generated classes are many with one object each.
-    let is_generated =
-        |it: &&ClassShare| it.objects >= super::candidates::LIST && it.bytes > bytes / 2;
-    let family = families.first().filter(is_generated);
-    let Some(main) = main.filter(|it| it.objects > 1).or(family).or(main) else {
-        // Elements that are not in the dump, or that others hold as well: the entries are what there is.
-        let nodes = nodes?;
-        return Some(Filling::Objects {
-            objects: nodes.objects,
-            class: nodes.name.clone(),
-            nodes: None,
-            average: bytes / nodes.objects.max(1),
-            within: None,
-            are_loaders: false,
-            copies: None,
-        });
-    };
-    // One object among others, such as one of many static fields, is not what fills.
-    if main.objects == 1 && main.bytes < bytes / 2 {
-        return None;
-    }
-    let within = within(&main.name).filter(|_| main.objects > 1);
-    Some(Filling::Objects {
-        objects: main.objects,
-        class: main.name.clone(),
-        nodes: nodes.map(|it| it.name.clone()),
-        average: main.bytes / main.objects.max(1),
-        within,
-        are_loaders: is_loader(snapshot, &main.name),
-        copies: copies(snapshot, &main.name),
-    })
-}
-
-/// Rows of classes whose names differ only in numbers, together.
-fn families(shares: &[ClassShare]) -> Vec<ClassShare> {
-    let mut rows: Vec<ClassShare> = Vec::new();
-    let mut at: rustc_hash::FxHashMap<String, usize> = rustc_hash::FxHashMap::default();
-    for share in shares {
-        let mut name = String::with_capacity(share.name.len());
-        for c in share.name.chars() {
-            match c.is_ascii_digit() {
-                true if name.ends_with('*') => {}
-                true => name.push('*'),
-                false => name.push(c),
-            }
-        }
-        let row = *at.entry(name.clone()).or_insert_with(|| {
-            rows.push(ClassShare {
-                name,
-                objects: 0,
-                bytes: 0,
-            });
-            rows.len() - 1
-        });
-        rows[row].objects += share.objects;
-        rows[row].bytes += share.bytes;
-    }
-    rows.sort_by_key(|row| std::cmp::Reverse(row.bytes));
-    rows
-}
-
-fn is_loader(snapshot: &Snapshot, name: &str) -> bool {
-    let classes = snapshot.graph().classes();
-    let mut all = classes.numbers();
-    all.any(|class| classes.get(class).name == name && classes.is_a(class, "java.lang.ClassLoader"))
-}
-
-fn copies(snapshot: &Snapshot, name: &str) -> Option<Copies> {
-    let graph = snapshot.graph();
-    let all = graph.classes().list().iter();
-    let loaders: Vec<ObjectNumber> = all
-        .filter(|class| class.name == name && class.loader != 0)
-        .filter_map(|class| graph.number(class.loader))
-        .collect();
-    let first = *loaders.first().filter(|_| loaders.len() > 1)?;
-    Some(Copies {
-        loaders: loaders.len() as u64,
-        example_class: snapshot.class_name(first).to_owned(),
-        example_id: graph.id(first),
     })
 }

@@ -11,6 +11,7 @@ mod chains;
 mod down;
 mod elements;
 mod fill;
+mod filling;
 mod find;
 mod finding;
 mod objects;
@@ -28,8 +29,9 @@ use crate::numbers::ObjectNumber;
 use crate::paths::Path;
 
 pub use fill::{ClassShare, ObjectShare, children_by_class, classes_in, largest_in};
+pub use filling::{Copies, Filling, References, Within};
 pub use find::{LeakOptions, leaks};
-pub use finding::{Copies, Filling, Finding, Holder, OwnField, Subject, Within};
+pub use finding::{Finding, Holder, OwnField, Subject};
 pub use sites::{AllocationSite, sites_of};
 pub(crate) use start::is_of_the_jdk;
 

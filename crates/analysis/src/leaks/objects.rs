@@ -5,15 +5,16 @@ use std::io;
 use rustc_hash::FxHashMap;
 
 use super::candidates::{Candidate, Kind, LIST, SAMPLE};
-use super::chains::CHAIN;
+use super::chains::{CHAIN, Way};
 use super::down::{Pile, pile};
 use super::elements::elements;
 use super::fill::{classes_in, classes_in_all};
+use super::filling::{Filling, filling};
 use super::find::{Found, Search};
-use super::finding::{Filling, Holder, Subject, filling};
+use super::finding::{Holder, Subject};
 use super::parts::Role;
 use super::{ClassShare, ObjectShare};
-use crate::numbers::{ObjectNumber, Place};
+use crate::numbers::{ClassNumber, ObjectNumber, Place};
 use crate::paths::PathSearch;
 use crate::snapshot::Snapshot;
 
@@ -27,16 +28,24 @@ impl Search<'_> {
         let dominators = snapshot.dominators();
         let first = candidate.members[0];
         let is_rest = candidate.kind == Kind::Rest;
-        let Pile { subject, head } = match is_rest {
+        let Pile {
+            subject,
+            head,
+            is_wrapped,
+        } = match is_rest {
             true => Pile {
                 subject: first,
                 head: first,
+                is_wrapped: false,
             },
             false => pile(snapshot, self.parts, first),
         };
         let threshold = self.threshold;
         let is_shown = |place| !is_rest || dominators.retained(place) < threshold;
-        let mut under = elements(snapshot, self.parts, head, 10, is_shown);
+        let mut from = vec![(head, Way::from(self.parts, head, head))];
+        from.extend(self.kin(subject, head));
+        let mut under = elements(snapshot, self.parts, &from, 10, is_shown);
+        let mut way = from[0].1;
         // A chain whose links are of several classes begins with one of each.
         for _ in 1..CHAIN {
             let is_link = under.shares.first().is_some_and(|it| it.objects == 1);
@@ -46,7 +55,8 @@ impl Search<'_> {
             else {
                 break;
             };
-            let below = elements(snapshot, self.parts, next, 10, is_shown);
+            way = way.down(self.parts, next, next);
+            let below = elements(snapshot, self.parts, &[(next, way)], 10, is_shown);
             if below.chained >= LIST {
                 under = below;
             }
@@ -63,8 +73,13 @@ impl Search<'_> {
         let within = |class: &str| under.within(snapshot, self.parts, class);
         let filling = filling(snapshot, bytes, &under, within);
         let share = |&place: &Place| ObjectShare::new(snapshot, dominators.object(place));
+        let mut description = snapshot.describe(object);
+        if is_wrapped {
+            let inner = snapshot.describe(dominators.object(head));
+            description.push_str(&format!(" with a {inner}"));
+        }
         Ok(Found {
-            subject: Subject::Object(snapshot.describe(object)),
+            subject: Subject::Object(description),
             is_rest,
             bytes,
             count: 1,
@@ -77,6 +92,22 @@ impl Search<'_> {
             contents,
             objects: self.way_to(object)?,
         })
+    }
+
+    /// The other nodes of a list that its owner refers to, such as the last one.
+    fn kin(&self, owner: Place, head: Place) -> Vec<(Place, Way<Place>)> {
+        let parts = self.parts;
+        let is_kin = |&it: &Place| {
+            it != head && parts.class(it) == parts.class(head) && parts.size(it) == parts.size(head)
+        };
+        let dominators = self.snapshot.dominators();
+        match owner == head {
+            true => Vec::new(),
+            false => {
+                let kin = dominators.children(Some(owner)).filter(is_kin);
+                kin.map(|it| (it, Way::from(parts, it, it))).collect()
+            }
+        }
     }
 
     /// Small objects of a class. They are held together by what most of their paths lead through.
@@ -117,6 +148,64 @@ impl Search<'_> {
             largest: candidate.members.iter().take(10).map(share).collect(),
             contents: classes_in_all(snapshot, candidate.members.iter().copied().map(range)),
             sample: candidate.members.iter().copied().take(SAMPLE).collect(),
+        })
+    }
+}
+
+impl Search<'_> {
+    /// Hidden classes. Their instances lead to what holds them.
+    pub fn hidden_classes(&mut self, candidate: &Candidate, name: &str) -> io::Result<Found> {
+        let snapshot = self.snapshot;
+        let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
+        let members: Vec<ObjectNumber> = (candidate.members.iter())
+            .map(|&it| dominators.object(it))
+            .collect();
+        let classes = members.iter().take(SAMPLE);
+        let mut instances: FxHashMap<ClassNumber, Option<ObjectNumber>> = classes
+            .filter_map(|&class| Some((graph.class_of_object(class)?, None)))
+            .collect();
+        for object in graph.objects() {
+            if let Some(instance) = instances.get_mut(&graph.class_of(object))
+                && instance.is_none()
+                && dominators.place(object).is_some()
+            {
+                *instance = Some(object);
+            }
+        }
+        let found = || instances.values().flatten().copied();
+        let common = match found().count() > 1 {
+            true => deepest_common(snapshot, &self.paths, found())?,
+            false => None,
+        };
+        let mut objects = match common {
+            Some(common) => self.way_to(common)?,
+            None => self.way_to(members[0])?,
+        };
+        while let [.., above, last] = objects[..]
+            && common.is_some()
+            && self.is_part(above, last)
+        {
+            objects.pop();
+        }
+        let range = |place: Place| (place, dominators.end(place));
+        let share = |&place: &Place| ObjectShare::new(snapshot, dominators.object(place));
+        Ok(Found {
+            subject: Subject::HiddenClasses(name.to_owned()),
+            is_rest: false,
+            bytes: candidate.bytes,
+            count: candidate.count,
+            objects,
+            holder: common.is_none().then_some(Holder::None),
+            filling: Some(Filling::Each(candidate.bytes / candidate.count.max(1))),
+            looked_at: None,
+            children: vec![ClassShare {
+                name: name.to_owned(),
+                objects: candidate.count,
+                bytes: candidate.bytes,
+            }],
+            largest: candidate.members.iter().take(10).map(share).collect(),
+            contents: classes_in_all(snapshot, candidate.members.iter().copied().map(range)),
+            sample: Vec::new(),
         })
     }
 }

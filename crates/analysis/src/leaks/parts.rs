@@ -127,7 +127,10 @@ impl<'a> Parts<'a> {
     pub fn is_array_of_objects(&self, place: Place) -> bool {
         let classes = self.snapshot.graph().classes();
         self.role(place) == Role::Array
-            && !matches!(classes.get(self.class(place)).kind, ClassKind::Primitives(_))
+            && !matches!(
+                classes.get(self.class(place)).kind,
+                ClassKind::Primitives(_)
+            )
     }
 
     /// The role of an object; class objects are wholes.

@@ -20,6 +20,7 @@ impl Finding {
             Subject::Group(class)
             | Subject::Alike(class)
             | Subject::ThreadLocals(class)
+            | Subject::HiddenClasses(class)
             | Subject::Threads { class, .. } => class,
         }
     }
@@ -34,6 +35,7 @@ impl Finding {
             Subject::Object(_) => "",
             Subject::Group(_) | Subject::Alike(_) | Subject::Threads { .. } => "many ",
             Subject::ThreadLocals(_) => "values of ",
+            Subject::HiddenClasses(_) => "hidden classes ",
         };
         let mut text = format!("{kind}{class}");
         let through = match &self.holder {

@@ -142,3 +142,30 @@ pub(super) fn statics(snapshot: &Snapshot, class: ObjectNumber) -> Vec<ObjectNum
         .filter_map(|field| graph.number(field.bits))
         .collect()
 }
+
+/// The static fields of a class whose objects keep most alive, those that keep next to nothing beside the first left out.
+pub(super) fn main_statics(snapshot: &Snapshot, class: ObjectNumber) -> Vec<String> {
+    /// Fields that are named.
+    const MOST: usize = 3;
+    /// The part of the first from which a field is named.
+    const PART: u64 = 20;
+    let graph = snapshot.graph();
+    let Some(number) = graph.class_of_object(class) else {
+        return Vec::new();
+    };
+    let fields = graph.classes().get(number).statics.iter();
+    // References have the types 1 and 2: arrays and objects.
+    let references = fields.filter(|field| field.type_code <= 2 && field.bits != 0);
+    let mut kept: Vec<(u64, &str)> = references
+        .filter_map(|field| {
+            let object = graph.number(field.bits)?;
+            Some((snapshot.retained(object), field.name.as_str()))
+        })
+        .collect();
+    kept.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    let least = kept.first().map_or(0, |(bytes, _)| bytes / PART).max(1);
+    let main = kept.iter().take_while(|(bytes, _)| *bytes >= least);
+    main.take(MOST)
+        .map(|(_, name)| (*name).to_owned())
+        .collect()
+}

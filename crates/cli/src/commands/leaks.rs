@@ -28,8 +28,9 @@ pub struct LeaksCommand {
     heap: HeapArguments,
 
     /// The smallest share of the live heap that makes a suspect, in percent.
-    #[arg(long, value_name = "PERCENT", default_value_t = 10.0)]
-    threshold: f64,
+    /// Without this option it is 10, and what keeps less than 100 KiB is none.
+    #[arg(long, value_name = "PERCENT")]
+    threshold: Option<f64>,
 
     /// The largest number of suspects.
     #[arg(long, value_name = "N", default_value_t = 5)]
@@ -49,13 +50,15 @@ Examples:
 impl LeaksCommand {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         anyhow::ensure!(
-            self.threshold > 0.0 && self.threshold <= 100.0,
+            (self.threshold).is_none_or(|percent| percent > 0.0 && percent <= 100.0),
             "--threshold is a share in percent, above 0 and up to 100"
         );
         let snapshot = snapshot::open(&self.heap.file, &self.heap.look)?;
+        let usual = LeakOptions::default();
         let options = LeakOptions {
-            threshold: self.threshold / 100.0,
+            threshold: (self.threshold).map_or(usual.threshold, |percent| percent / 100.0),
             most: self.top,
+            least: self.threshold.map_or(usual.least, |_| 0),
         };
         let leaks = Explained::new(leaks(&snapshot, options)?);
         // On Android an object whose life is over says more than one that is large.

@@ -243,7 +243,8 @@ fn in_words(suspect: &Suspect) -> (String, Vec<String>) {
         Subject::Object(name)
         | Subject::Group(name)
         | Subject::Alike(name)
-        | Subject::ThreadLocals(name) => set_code(name),
+        | Subject::ThreadLocals(name)
+        | Subject::HiddenClasses(name) => set_code(name),
         Subject::Threads { name, class, .. } => {
             name.iter_mut().for_each(set_code);
             if !class.starts_with("java.lang.") {
@@ -286,9 +287,11 @@ fn in_words(suspect: &Suspect) -> (String, Vec<String>) {
         nodes,
         within,
         copies,
+        references,
         ..
     }) = filling
     {
+        (references.iter_mut()).for_each(|it| set_code(&mut it.class));
         set_code(class);
         (within.iter_mut()).for_each(|within| set_code(&mut within.class));
         nodes.iter_mut().for_each(set_code);

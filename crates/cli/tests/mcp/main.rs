@@ -53,7 +53,7 @@ fn an_assistant_finds_the_field_that_leaks() {
         let suspect = &suspects["items"][0];
         let first = suspect["title"].as_str().expect("text");
         assert!(
-            first.contains("static field SESSIONS of class LeakStaticMap"),
+            first.contains("static field LeakStaticMap.SESSIONS"),
             "{suspect}"
         );
 

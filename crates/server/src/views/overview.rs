@@ -137,6 +137,8 @@ pub struct SuspectItem {
     pub title: String,
     /// Its code in `/fleet/suspects/{code}`, equal in all dumps; none in analyses of earlier versions.
     pub code: Option<SuspectCode>,
+    /// The last field of the program on the way to it, as `Class.field`; none if the program has none there.
+    pub field: Option<String>,
     /// The facts, in sentences.
     pub sentences: Vec<String>,
     /// The share of the live heap, from 0 to 100.
@@ -205,7 +207,7 @@ pub fn suspects(opened: &Opened) -> Suspects {
 
 fn item(opened: &Opened, suspect: &Suspect) -> SuspectItem {
     let path: Vec<PathItem> = (suspect.path.steps.iter()).map(step).collect();
-    let id = named(suspect);
+    let id = (suspect.subject_id.as_ref()).unwrap_or(&suspect.accumulation_id);
     let object = opened.object(id).ok();
     let class = object.and_then(|object| opened.snapshot.class_object(object));
     let children = suspect.children.iter().map(|share| SuspectChild {
@@ -217,35 +219,18 @@ fn item(opened: &Opened, suspect: &Suspect) -> SuspectItem {
         title: suspect.headline.clone(),
         code: (!suspect.signature.is_empty())
             .then(|| SuspectCode::of_signature(&suspect.signature)),
+        field: suspect.field.clone(),
         sentences: suspect.sentences.clone(),
         percent: (suspect.share * 10_000.0).round() / 100.0,
         bytes: suspect.retained_bytes,
         count: suspect.count,
-        object: id.to_owned(),
+        object: id.clone(),
         class: class.map(|class| super::table::hex(opened.id(class))),
         root: suspect.path.root.clone(),
         accumulation: path.last().cloned(),
         path,
         children: children.collect(),
     }
-}
-
-/// The object that the title of a suspect names, which may be the collection around the array in
-/// which memory piles up.
-fn named(suspect: &Suspect) -> &str {
-    let title = suspect.headline.as_str();
-    let is_named = |step: &&Step| {
-        let subject = match step.description.strip_prefix("class ") {
-            Some(class) => title.strip_prefix("Class ").map(|rest| (rest, class)),
-            None => (title.strip_prefix("One ")).map(|rest| (rest, step.description.as_str())),
-        };
-        let after = subject.and_then(|(rest, name)| rest.strip_prefix(name));
-        after.is_some_and(|rest| rest.starts_with(" keeps "))
-    };
-    let mut steps = suspect.path.steps.iter().rev();
-    steps
-        .find(is_named)
-        .map_or(&suspect.accumulation_id, |step| &step.id)
 }
 
 /// A step of a way that a report tells.
@@ -265,44 +250,5 @@ pub(super) fn step(step: &Step) -> PathItem {
         field,
         retained: step.retained_bytes,
         more: step.more,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::views::report::Way;
-
-    #[test]
-    fn a_suspect_is_the_object_that_its_title_names() {
-        let step = |id: &str, description: &str| Step {
-            id: id.to_owned(),
-            description: description.to_owned(),
-            ..Step::default()
-        };
-        let suspect = |headline: &str| Suspect {
-            headline: headline.to_owned(),
-            accumulation_id: "0x3".to_owned(),
-            path: Way {
-                root: String::new(),
-                steps: vec![
-                    step("0x1", "class a.Cache"),
-                    step("0x2", "java.util.HashMap with 3 entries"),
-                    step("0x3", "java.util.HashMap$Node[4]"),
-                ],
-            },
-            ..Suspect::default()
-        };
-        for (headline, id) in [
-            (
-                "One java.util.HashMap with 3 entries keeps 9 MB alive",
-                "0x2",
-            ),
-            ("One java.util.HashMap$Node[4] keeps 9 MB alive", "0x3"),
-            ("Class a.Cache keeps 9 MB alive", "0x1"),
-            ("7 objects of class a.B keep 9 MB alive", "0x3"),
-        ] {
-            assert_eq!(named(&suspect(headline)), id, "{headline}");
-        }
     }
 }

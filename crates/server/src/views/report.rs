@@ -86,6 +86,10 @@ pub struct Suspect {
     pub count: u64,
     /// The object at which memory piles up.
     pub accumulation_id: String,
+    /// The object that the headline names; none if it names several, and in reports of earlier versions.
+    pub subject_id: Option<String>,
+    /// The last field of the program on the way to it, as `Class.field`.
+    pub field: Option<String>,
     /// The way to it.
     pub path: Way,
     /// The objects that the accumulation point dominates directly, by class.

@@ -480,8 +480,8 @@ test("language and theme change and stay", options, async () => {
   // Sentences of the server have Chinese words too; names in them stay as they are.
   await page.goto(server.url + `/dumps/${idOf("shop-prod-eu1.hprof")}/suspects`);
   const first = page.locator("article").first();
-  await first.getByText("一个 com.acme.session.SessionCache 使 314.6 MB 保持存活，占堆的 61.4%").waitFor();
-  await first.getByText("由 com.acme.session.Sessions 的静态字段 INSTANCE 持有，经由字段 cache、map。").waitFor();
+  await first.getByText("字段 com.acme.session.Sessions.cache 使 314.6 MB 保持存活，占堆的 61.4%：一个 com.acme.session.SessionCache，其中装有 210,422 个 com.acme.session.Session 类对象，由静态字段 com.acme.session.Sessions.INSTANCE 持有").waitFor();
+  await first.getByText("由静态字段 com.acme.session.Sessions.INSTANCE 持有，经由字段 com.acme.session.Sessions.cache、com.acme.session.SessionCache.map。").waitFor();
   await first.getByText("大部分内存位于 byte[] (201.3 MB)、java.lang.String (48.1 MB)。").waitFor();
   await page.locator("article").nth(1).getByText("运行中的线程 \"<b>main</b>\"").waitFor({ state: "attached" });
   await page.goto(server.url + `/dumps/${idOf("shop-prod-eu1.hprof")}/buffers`);

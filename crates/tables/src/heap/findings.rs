@@ -30,6 +30,7 @@ pub fn suspects(
                 Subject::Group(_) | Subject::Threads { .. } => "group",
                 Subject::Alike(_) => "alike",
                 Subject::ThreadLocals(_) => "thread_locals",
+                Subject::HiddenClasses(_) => "hidden_classes",
             };
             let filled_with = match &suspect.finding.filling {
                 Some(Filling::Objects { class, .. }) => Cell::text(class),

@@ -357,7 +357,7 @@ pub const TABLES: &[Table] = &[
             column(
                 "kind",
                 Text,
-                "`object`, `group`, `alike` or `thread_locals`",
+                "`object`, `group`, `alike`, `thread_locals` or `hidden_classes`",
             ),
             column("class", Text, "class of the suspect"),
             optional(column(

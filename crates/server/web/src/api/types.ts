@@ -213,6 +213,8 @@ export interface Suspect {
   title: string;
   /** Its name among the suspects of all dumps; none in analyses of earlier versions. */
   code?: string | null;
+  /** The last field of the program on the way to it, as Class.field. */
+  field?: string | null;
   sentences: string[];
   percent: number;
   bytes: number;

@@ -9,13 +9,58 @@ const list = (text: string) => text.replace(/ and (?=\S+( \([^()]*\))?$)/, "、"
 /** ", through the field x" and the like. */
 const through = (text: string) => (text ? text.replace(/^, at last through the field /, "，最终经由字段 ").replace(/^, through the fields? /, "，经由字段 ").replace(/ and (?=\S+$)/, "、") : "");
 
-/** Who keeps something alive. */
+/** The object or objects that keep something alive. */
 const subject = (text: string) =>
   text
-    .replace(/^One (.+)$/s, "一个 $1 ")
-    .replace(/^(\S+) objects of class (.+), held each in the same way,$/s, "$1 个以相同方式持有的 $2 类对象")
+    .replace(/^[Oo]ne (.+)$/s, "一个 $1 ")
+    .replace(/^(\S+) objects of class (.+), held each in the same way,?$/s, "$1 个以相同方式持有的 $2 类对象")
     .replace(/^(\S+) values of ThreadLocals of class (.+), held each by its thread,$/s, "$1 个由各自线程持有的 ThreadLocal 值（$2 类）")
+    .replace(/^(\S+) values of ThreadLocals of class (.+)$/s, "$1 个 ThreadLocal 值（$2 类）")
+    .replace(/^(\S+) (virtual )?threads( ".+")?(?: of class (\S+))?$/s, (_, n, kind, name, of) => `${n} 个${kind ? "虚拟" : ""}线程${name ?? ""}${of ? `（${of} 类）` : ""} `)
+    .replace(/^Class (\S+)$/, "类 $1 ")
+    .replace(/^(\S+) hidden classes (.+)$/s, "$1 个隐藏类 $2 ")
     .replace(/^(\S+) objects of class (\S+)$/, "$1 个 $2 类对象");
+
+const objects = (text: string) => text.replace(/^(?:(\S+) )?objects? of class (\S+)( whose referents are gone)?$/, (_, n, name, gone) => `${n ? `${n} 个 ` : ""}${name} 类对象${gone ? "（其引用目标已被回收）" : ""}`);
+
+/** What follows the share of the heap in the first sentence on a suspect. */
+function afterShare(text: string, again: (part: string) => string): string {
+  const found = /^(, besides what other suspects keep)?(?:: (.+?))?(?:, by the static fields? (\S+|\S+ and \S+|\S+, \S+ and \S+))?(?:, filled with (.+?))?(?:, which holds? (.+?))?(?:, in threads (".+?"))?(?:, by the static field (\S+))?(?:, held by the (.+?))?(?:, mostly by (.+))?$/s.exec(text.replace(/\.$/, ""));
+  if (!found) return text;
+  const [, rest, who, fields, filled, within, threads, variable, holder, mostly] = found;
+  const add = (part: string | undefined, words: (part: string) => string) => (part ? words(part) : "");
+  return [
+    rest ? "（不含其他嫌疑所保留的）" : "",
+    add(who, (it) => `：${subject(it).trimEnd()}`),
+    add(fields, (it) => `，经由静态字段 ${list(it)}`),
+    add(filled, (it) => `，其中装有 ${objects(it)}`),
+    add(within, (it) => `，它们持有 ${objects(it)}`),
+    add(threads, (it) => `，位于线程 ${it} 中`),
+    add(variable, (it) => `，经由静态字段 ${it}`),
+    add(holder, (it) => `，由${holderOf(it, again)}持有`),
+    add(mostly, (it) => `，大多经由${it.replace(/^a local variable in (.+)$/s, " $1 中的局部变量").replace(/^the field /, "字段 ")}`),
+  ].join("");
+}
+
+function holderOf(text: string, again: (part: string) => string): string {
+  const field = /^static field (\S+)(?: through the field (\S+))?$/.exec(text);
+  if (field) return `静态字段 ${field[1]} ${field[2] ? `经由字段 ${field[2]} ` : ""}`;
+  const local = /^(.+) \(local variable in (.+)\)$/s.exec(text);
+  if (local) return ` ${again(local[1]!)}（${local[2]} 中的局部变量）`;
+  const inThread = /^(.+) in a ThreadLocal$/s.exec(text);
+  if (inThread) return ` ${again(inThread[1]!)} 在一个 ThreadLocal 中`;
+  return ` ${again(text)} `;
+}
+
+/** What follows the class and size in a sentence on the objects that fill a suspect. */
+const afterAverage = (text: string) =>
+  text
+    .replace(/^, with all classes that it has loaded/, "，包括其加载的全部类")
+    .replace(/^(，包括其加载的全部类)?, in a (\S+?)\.(?= |$)/, "$1（位于 $2）。")
+    .replace(/^(，包括其加载的全部类)?\.(?= |$)/, "$1。")
+    .replace(/^((?:，包括其加载的全部类)?(?:（.+?）)?。) /, "$1")
+    .replace(/ ?Of (\S+) objects of class (\S+) that were looked at, (\S+) are cleared: their referents are gone, and the entries stay\./, "在查看的 $1 个 $2 类对象中，$3 个已清除：其引用目标已被回收，而条目仍在。")
+    .replace(/ ?Only soft references hold these: the collector frees them before memory runs out\./, "只有软引用持有它们：收集器会在内存耗尽之前释放它们。");
 
 const ROOTS: Record<string, string> = {
   "JNI global reference": "JNI 全局引用",
@@ -218,13 +263,23 @@ export const PATTERNS: Said[] = [
   [/^running thread (".*")$/s, (_, name) => `运行中的线程 ${name}`],
   [/^(local variable|JNI local reference|thread block|native stack|monitor in use) in (.+)$/s, (again, root, frame) => `${frame} 中的${again(root)}`],
   // Suspects: who keeps how much.
-  [/^(.+) keeps? (\S+(?: \S+)?) alive, ([\d.]+%) of the heap(, besides what other suspects keep)?\.?$/s, (_, who, much, share, rest) => `${subject(who)}使 ${size(much)} 保持存活，占堆的 ${share}${rest ? "（不含其他嫌疑所保留的）" : ""}`],
+  [/^The (static )?field (\S+) keeps (\S+(?: \S+)?) alive, ([\d.]+%) of the heap(.*)$/s, (again, kind, name, much, share, rest) => `${kind ? "静态字段" : "字段"} ${name} 使 ${size(much)} 保持存活，占堆的 ${share}${afterShare(rest, again)}`],
+  [/^(.+?) keeps? (\S+(?: \S+)?) alive, ([\d.]+%) of the heap(.*)$/s, (again, who, much, share, rest) => `${subject(who)}使 ${size(much)} 保持存活，占堆的 ${share}${afterShare(rest, again)}`],
+  [/^(?:The|Each) object of class (.+?) keeps (\S+ \S+) alive( on average)?(.*)$/s, (_, name, much, average, rest) => `${average ? `每个 ${name} 类对象平均` : `该 ${name} 类对象`}使 ${size(much)} 保持存活${afterAverage(rest)}`],
   [/^A thread keeps the values of its ThreadLocals until it ends or calls ThreadLocal\.remove\(\)\. One of the threads is the (.+)\.$/s, (again, root) => `线程会一直保留其 ThreadLocal 的值，直到线程结束或调用 ThreadLocal.remove()。其中一个线程是：${again(root)}。`],
   [/^No single object holds them all; the largest is kept alive by: (.+)\.$/s, (again, root) => `没有单个对象持有它们全部；最大的由以下根保持存活：${again(root)}。`],
   [/^One of them: ((?:it is|It is|They are) .+)$/s, (again, rest) => `以其中一个为例：${again(rest)}`],
   [/^(?:it is|It is|They are) the value of a ThreadLocal of the (.+), which keeps it until the thread ends or calls ThreadLocal\.remove\(\)\.$/s, (again, root) => `它是 ${again(root)} 的 ThreadLocal 的值，线程会一直保留它，直到线程结束或调用 ThreadLocal.remove()。`],
+  [/^(?:it is|It is|They are) held by the static field (\S+?)((?:, through the fields? |, at last through the field ).+)?\.$/s, (_, field, way) => `由静态字段 ${field} 持有${through(way)}。`],
   [/^(?:it is|It is|They are) held by the static field (\S+) of (.+?)((?:, through the fields? |, at last through the field ).+)?\.$/s, (_, field, name, way) => `由 ${name} 的静态字段 ${field} 持有${through(way)}。`],
-  [/^(?:it is|It is|They are) held by the (.+?)((?:, through the fields? |, at last through the field ).+)?\.$/s, (again, root, way) => `由 ${again(root)} 持有${through(way)}。`],
+  [/^(?:it is|It is|They are) held by the (.+?)((?:, through the fields? |, at last through the field ).+)?\.$/s, (again, root, way) => `由${holderOf(root, again)}持有${through(way)}。`],
+  [/^The largest is the (.+), in which one (.+) keeps (\S+ \S+) alive((?:, through the fields? |, at last through the field ).+)?\.$/s, (again, root, value, much, way) => `最大的是 ${again(root)}，其中一个 ${value} 使 ${size(much)} 保持存活${through(way)}。`],
+  [/^Next: call remove\(\) of (\S+) at the end of each task\.$/, (_, field) => `下一步：在每个任务结束时调用 ${field} 的 remove()。`],
+  [/^Next: search the code for (\S+), and see what makes it this large\.$/, (_, field) => `下一步：在代码中搜索 ${field}，查看是什么使它如此之大。`],
+  [/^Next: search the code for (\S+): what adds objects of class (\S+) has to remove them, too\.$/, (_, field, name) => `下一步：在代码中搜索 ${field}：添加 ${name} 类对象的代码也必须移除它们。`],
+  [/^Next: take entries out of (\S+) when their referents are gone, which a ReferenceQueue tells\.$/, (_, field) => `下一步：当引用目标被回收时，从 ${field} 中移除条目；ReferenceQueue 会告知。`],
+  [/^Next: take out of (\S+) what belongs to class loaders that are no longer used\.$/, (_, field) => `下一步：从 ${field} 中移除属于不再使用的类加载器的内容。`],
+  [/^Its innermost method of the program is (.+)\.$/s, (_, method) => `其最内层的程序方法是 ${method}。`],
   [/^Each of them keeps (.+) alive on average\.$/s, (_, much) => `平均每个使 ${size(much)} 保持存活。`],
   [/^It is filled with (\S+) objects? of class ([^;]+?)(?:, in ([^;]+))?; each keeps (\S+ \S+) alive on average(, with all classes that they have loaded)?\.$/s, (_, n, name, nodes, much, loaders) => `其中装有 ${n} 个 ${name} 类对象${nodes ? `（位于 ${nodes}）` : ""}；平均每个使 ${size(much)} 保持存活${loaders ? "，包括其加载的全部类" : ""}。`],
   [/^Of the (\S+) largest, most of the memory is in (.+)\.$/s, (_, n, what) => `在最大的 ${n} 个中，大部分内存位于 ${list(what)}。`],

@@ -1,0 +1,192 @@
+//! The first sentence about a suspect.
+
+use hprof_analysis::leaks::{Filling, Holder, OwnField, References, Subject, Suspect, Within};
+
+use super::{bytes, capital, list};
+use crate::render::screen::count;
+
+/// The suspicion, in one sentence: the field of the program, how much it keeps alive, by which object or objects, what
+/// fills these, and who holds them.
+pub fn headline(suspect: &Suspect) -> String {
+    let finding = &suspect.finding;
+    let subject = subject(suspect);
+    let much = format!(
+        "{} alive, {:.1}% of the heap",
+        bytes(suspect.retained_bytes),
+        100.0 * suspect.share
+    );
+    let besides = match (&finding.subject, finding.is_rest) {
+        (Subject::Object(_) | Subject::Group(_), true) => ", besides what other suspects keep",
+        _ => "",
+    };
+    let filled = filled(suspect);
+    let held = held(suspect);
+    match leading_field(suspect) {
+        Some(field) => {
+            let kind = match field.is_static {
+                true => "static field",
+                false => "field",
+            };
+            let name = &field.name;
+            format!("The {kind} {name} keeps {much}{besides}: {subject}{filled}{held}")
+        }
+        None => {
+            let keeps = match finding.subject {
+                Subject::Object(_) => "keeps",
+                _ => "keep",
+            };
+            format!(
+                "{} {keeps} {much}{besides}{filled}{held}",
+                capital(&subject)
+            )
+        }
+    }
+}
+
+/// The field of the program with which the first sentence begins. A group is held through it only in part.
+pub(super) fn leading_field(suspect: &Suspect) -> Option<&OwnField> {
+    match suspect.finding.subject {
+        Subject::Object(_) | Subject::Alike(_) => suspect.finding.field.as_ref(),
+        Subject::Group(_)
+        | Subject::ThreadLocals(_)
+        | Subject::HiddenClasses(_)
+        | Subject::Threads { .. } => None,
+    }
+}
+
+/// The suspected object or objects.
+fn subject(suspect: &Suspect) -> String {
+    let number = count(suspect.count);
+    let finding = &suspect.finding;
+    match &finding.subject {
+        Subject::Object(description) if description.starts_with("class ") => description.clone(),
+        Subject::Object(description) => format!("one {description}"),
+        Subject::Group(class) => format!("{number} objects of class {class}"),
+        Subject::Alike(class) if leading_field(suspect).is_some() => {
+            format!("{number} objects of class {class}, held each in the same way")
+        }
+        Subject::Alike(class) => {
+            format!("{number} objects of class {class}, held each in the same way,")
+        }
+        Subject::ThreadLocals(class) => match &finding.holder {
+            Holder::ThreadLocal {
+                threads: Some(_), ..
+            } => format!("{number} values of ThreadLocals of class {class}"),
+            _ => format!(
+                "{number} values of ThreadLocals of class {class}, held each by its thread,"
+            ),
+        },
+        Subject::HiddenClasses(name) => format!("{number} hidden classes {name}"),
+        Subject::Threads {
+            name,
+            class,
+            are_virtual,
+        } => threads(&number, name.as_deref(), class, *are_virtual),
+    }
+}
+
+/// The part of the first sentence on the objects that fill the suspect.
+fn filled(suspect: &Suspect) -> String {
+    let finding = &suspect.finding;
+    let by = match finding.statics.len() {
+        0 => String::new(),
+        1 => format!(", by the static field {}", list(&finding.statics)),
+        _ => format!(", by the static fields {}", list(&finding.statics)),
+    };
+    let Some(Filling::Objects {
+        objects,
+        class,
+        within,
+        references,
+        ..
+    }) = &finding.filling
+    else {
+        return by;
+    };
+    let mut text = format!("{by}, filled with {}", objects_of(*objects, class));
+    let of_class = references.as_ref().filter(|it| it.class == *class);
+    if of_class.is_some_and(References::are_cleared) {
+        text.push_str(" whose referents are gone");
+    }
+    if let Some(Within { objects, class }) = within {
+        let verb = match finding.filling {
+            Some(Filling::Objects { objects: 1, .. }) => "holds",
+            _ => "hold",
+        };
+        text.push_str(&match objects {
+            Some(objects) => format!(", which {verb} {}", objects_of(*objects, class)),
+            None => format!(", which {verb} objects of class {class}"),
+        });
+    }
+    text
+}
+
+fn objects_of(objects: u64, class: &str) -> String {
+    match objects {
+        1 => format!("1 object of class {class}"),
+        many => format!("{} objects of class {class}", count(many)),
+    }
+}
+
+fn threads(number: &str, name: Option<&str>, class: &str, are_virtual: bool) -> String {
+    let kind = match are_virtual {
+        true => "virtual threads",
+        false => "threads",
+    };
+    let name = name.map_or(String::new(), |name| format!(" \"{name}\""));
+    let class = match class {
+        "java.lang.Thread" | "java.lang.VirtualThread" => String::new(),
+        class => format!(" of class {class}"),
+    };
+    format!("{number} {kind}{name}{class}")
+}
+
+/// The end of the first sentence: who holds the suspect.
+pub(super) fn held(suspect: &Suspect) -> String {
+    let root = &suspect.path.root;
+    if suspect.finding.is_class() {
+        // A class lives as long as its loader, whatever else refers to it.
+        return String::new();
+    }
+    let leading = leading_field(suspect);
+    match &suspect.finding.holder {
+        Holder::None => String::new(),
+        Holder::ThreadLocal { variable, threads } => {
+            let threads = threads.as_ref();
+            let threads = threads.map_or(String::new(), |it| format!(", in threads \"{it}\""));
+            let variable = variable.as_ref().filter(|_| leading.is_none());
+            let variable =
+                variable.map_or(String::new(), |it| format!(", by the static field {it}"));
+            let by = match &suspect.finding.subject {
+                Subject::Object(_) => format!(", held by the {root} in a ThreadLocal"),
+                _ => String::new(),
+            };
+            format!("{by}{threads}{variable}")
+        }
+        Holder::Static { field, .. } if leading.is_some_and(|it| it.name == *field) => {
+            String::new()
+        }
+        Holder::Static { field, .. } => match &suspect.finding.field {
+            Some(own) if leading.is_none() && own.name != *field => {
+                format!(
+                    ", held by the static field {field} through the field {}",
+                    own.name
+                )
+            }
+            _ => format!(", held by the static field {field}"),
+        },
+        Holder::Root {
+            local: Some(local), ..
+        } => format!(", held by the {root} ({local})"),
+        // A class of the program is its own root.
+        Holder::Root { local: None, .. } if suspect.path.steps.len() < 2 => String::new(),
+        Holder::Root { local: None, .. } => format!(", held by the {root}"),
+        Holder::Threads {
+            local: Some(local), ..
+        } => format!(", mostly by a {local}"),
+        Holder::Threads {
+            field: Some(field), ..
+        } => format!(", mostly by the field {field}"),
+        Holder::Threads { .. } => String::new(),
+    }
+}

@@ -1,0 +1,75 @@
+//! The next step after a suspect is known.
+
+use hprof_analysis::leaks::{Filling, Holder, References, Subject, Suspect};
+
+/// One step that leads from a suspect to its repair, as a sentence.
+pub(super) fn next_step(suspect: &Suspect) -> String {
+    let finding = &suspect.finding;
+    match (&finding.subject, &finding.holder) {
+        (Subject::ThreadLocals(_), Holder::ThreadLocal { variable, .. }) => {
+            let variable = variable.as_deref().unwrap_or("the ThreadLocal");
+            format!("Next: call remove() of {variable} at the end of each task.")
+        }
+        (Subject::HiddenClasses(name), _) => {
+            format!("Next: find the code that defines {name} again and again, and keep one class.")
+        }
+        (_, Holder::Threads { method, .. }) => match method {
+            Some(method) => format!("Next: read {method}: the threads keep this until it returns."),
+            None => "Next: find the code that starts these threads, and end those that wait for nothing."
+                .to_owned(),
+        },
+        _ => match &finding.field {
+            Some(field) => through_field(suspect, &field.name),
+            None => without_field(suspect),
+        },
+    }
+}
+
+/// The step for a suspect that a field of the program holds.
+fn through_field(suspect: &Suspect, field: &str) -> String {
+    let Some(Filling::Objects {
+        objects,
+        class,
+        are_loaders,
+        copies,
+        references,
+        ..
+    }) = &suspect.finding.filling
+    else {
+        return format!("Next: search the code for {field}, and see what makes it this large.");
+    };
+    if references.as_ref().is_some_and(References::are_cleared) {
+        return format!(
+            "Next: take entries out of {field} when their referents are gone, which a ReferenceQueue tells."
+        );
+    }
+    if *are_loaders || copies.is_some() {
+        return format!(
+            "Next: take out of {field} what belongs to class loaders that are no longer used."
+        );
+    }
+    match objects {
+        1 => format!("Next: search the code for {field}, and see what makes it this large."),
+        _ => format!(
+            "Next: search the code for {field}: what adds objects of class {class} has to remove them, too."
+        ),
+    }
+}
+
+/// The step for a suspect on whose path no field of the program is.
+fn without_field(suspect: &Suspect) -> String {
+    match &suspect.finding.holder {
+        Holder::Root {
+            local: Some(local), ..
+        } => format!("Next: see whether the {local} needs all of this while its method runs."),
+        Holder::Static { field, .. } => {
+            format!(
+                "Next: find the code of the program that registers objects in {field}, and undo it there."
+            )
+        }
+        _ => format!(
+            "Next: `hprof-rs paths FILE {}` shows who holds the objects of this class.",
+            suspect.finding.class()
+        ),
+    }
+}
