@@ -230,6 +230,7 @@ fn shares_of_suspects_add_up_to_no_more_than_all() {
         let options = LeakOptions {
             threshold,
             most: 100,
+            least: 0,
         };
         let found = leaks(&snapshot, options).unwrap();
         let shares: f64 = found.suspects.iter().map(|suspect| suspect.share).sum();

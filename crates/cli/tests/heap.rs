@@ -195,7 +195,7 @@ fn long_list(scene: &Scene) -> (String, String) {
     let object = made.object();
     let fields = [("next", Ref(0)), ("data", Ref(0))];
     let class = made.class("app.Node", object, &fields);
-    let data = made.primitives(8, 200_000, &[0; 200_000]);
+    let data = made.primitives(8, 100_000, &[0; 100_000]);
     let mut node = made.instance(class, &[("data", Ref(data))]);
     for _ in 1..30_000 {
         node = made.instance(class, &[("next", Ref(node))]);

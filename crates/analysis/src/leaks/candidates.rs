@@ -237,7 +237,7 @@ fn hidden_classes(snapshot: &Snapshot, threshold: u64) -> Vec<Candidate> {
     let candidate = |(name, mut members): (String, Vec<Place>)| {
         let bytes = members.iter().map(|&it| dominators.retained(it)).sum();
         members.sort_by_key(|&place| (std::cmp::Reverse(dominators.retained(place)), place));
-        (bytes >= threshold && members.len() > 1).then(|| Candidate {
+        (bytes >= threshold && members.len() > 1).then_some(Candidate {
             count: members.len() as u64,
             members,
             bytes,

@@ -119,10 +119,13 @@ pub(super) fn filling(
     within: impl Fn(&str) -> Option<Within>,
 ) -> Option<Filling> {
     let main = found.shares.first();
-    let links = found
-        .links
-        .first()
-        .filter(|_| found.chained >= super::candidates::LIST);
+    // Arrays of branches say less than the nodes that have them.
+    let nodes = found.links.iter().find(|it| !it.name.ends_with("[]"));
+    let links = found.links.first().map(|first| match nodes {
+        Some(nodes) if 2 * nodes.objects >= first.objects => nodes,
+        _ => first,
+    });
+    let links = links.filter(|_| found.chained >= super::candidates::LIST);
     if let Some(links) = links {
         // A list or tree is filled with its nodes, unless each has many elements, or is of the JDK and has an element of
         // the program.
@@ -135,12 +138,20 @@ pub(super) fn filling(
         if !main.is_some_and(has_elements) {
             // Blocks of a list have their elements in arrays.
             let blocks = main.filter(|main| main.name.ends_with("[]"));
+            // Nodes of the program have one element each, or some of them have.
+            let own = main.filter(|main| {
+                blocks.is_none() && !is_of_the_jdk(&main.name) && main.bytes > bytes / 2
+            });
+            let elements = own.map(|main| Within {
+                objects: Some(main.objects),
+                class: main.name.clone(),
+            });
             return Some(Filling::Objects {
                 objects: links.objects,
                 class: links.name.clone(),
                 nodes: None,
                 average: bytes / links.objects.max(1),
-                within: blocks.and_then(|main| within(&main.name)),
+                within: elements.or_else(|| blocks.and_then(|main| within(&main.name))),
                 are_loaders: is_loader(snapshot, &links.name),
                 copies: copies(snapshot, &links.name),
                 references: None,

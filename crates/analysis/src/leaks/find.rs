@@ -5,7 +5,7 @@ use std::io;
 use super::candidates::{Candidate, Kind, candidates};
 use super::down::pile;
 use super::filling::Filling;
-use super::finding::{Finding, Holder, OwnField, Subject, holder, own_field};
+use super::finding::{Finding, Holder, OwnField, Subject, holder, own_field, thread_local_entry};
 use super::objects::deepest_common;
 use super::parts::{Parts, Role};
 use super::sites::sites_of;
@@ -32,7 +32,7 @@ impl Default for LeakOptions {
         Self {
             threshold: 0.1,
             most: 10,
-            least: 100 << 10,
+            least: 96 << 10,
         }
     }
 }
@@ -233,6 +233,7 @@ impl Search<'_> {
             _ => false,
         };
         suspect.retained_bytes < RUNTIME
+            && suspect.finding.field.is_none()
             && !filled_by_own
             && start::is_of_the_jdk(suspect.finding.class())
             && suspect.path.steps.iter().all(|step| is_jdk(step.object))
@@ -262,13 +263,15 @@ impl Search<'_> {
         let dominators = snapshot.dominators();
         let sample = found.sample.iter().map(|&place| dominators.object(place));
         let sites = sites_of(snapshot, sample, 3);
-        let holder = (found.holder).unwrap_or_else(|| holder(snapshot, &path, &objects));
+        let mut holder = (found.holder).unwrap_or_else(|| holder(snapshot, &path, &objects));
+        if let Holder::ThreadLocal { variable, .. } = &mut holder
+            && variable.is_none()
+        {
+            *variable = self.field_of_thread_local(&objects)?;
+        }
         let field = match &holder {
             Holder::None => None,
-            Holder::ThreadLocal { variable, .. } => variable.clone().map(|name| OwnField {
-                name,
-                is_static: true,
-            }),
+            Holder::ThreadLocal { variable, .. } => variable.clone(),
             _ => own_field(snapshot, &path, &objects),
         };
         let finding = Finding {
@@ -307,6 +310,18 @@ impl Search<'_> {
         suspect.children.truncate(20);
         suspect.contents.truncate(20);
         Ok((signature, suspect))
+    }
+
+    /// The field of the program that leads to the ThreadLocal of an entry on a path.
+    fn field_of_thread_local(&self, objects: &[ObjectNumber]) -> io::Result<Option<OwnField>> {
+        let snapshot = self.snapshot;
+        let entry = thread_local_entry(snapshot, objects);
+        let referent = entry.and_then(|at| snapshot.field_object(objects[at], "referent"));
+        let Some(referent) = referent else {
+            return Ok(None);
+        };
+        let way = self.paths.to(snapshot, referent)?;
+        Ok(way.and_then(|way| own_field(snapshot, &Path::new(snapshot, &way), &way)))
     }
 
     /// The objects on the path to one: on the shortest, unless that leads through nothing of the program, and a

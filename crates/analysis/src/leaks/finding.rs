@@ -61,7 +61,7 @@ pub enum Holder {
     /// A thread, by a ThreadLocal.
     ThreadLocal {
         /// The static field that has the ThreadLocal, if one does, as `Class.field`.
-        variable: Option<String>,
+        variable: Option<OwnField>,
         /// The names of the threads, with `*` for a number that differs, if there are several.
         threads: Option<String>,
     },
@@ -224,12 +224,15 @@ pub(super) fn thread_local_entry(snapshot: &Snapshot, objects: &[ObjectNumber]) 
 }
 
 /// The static field that has the ThreadLocal of an entry.
-pub(super) fn variable(snapshot: &Snapshot, entry: ObjectNumber) -> Option<String> {
+pub(super) fn variable(snapshot: &Snapshot, entry: ObjectNumber) -> Option<OwnField> {
     let graph = snapshot.graph();
     let id = graph.id(snapshot.field_object(entry, "referent")?);
     graph.classes().list().iter().find_map(|class| {
         let mut statics = class.statics.iter();
         let field = statics.find(|field| field.type_code <= 2 && field.bits == id)?;
-        Some(format!("{}.{}", class.name, field.name))
+        Some(OwnField {
+            name: format!("{}.{}", class.name, field.name),
+            is_static: true,
+        })
     })
 }

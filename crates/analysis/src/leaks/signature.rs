@@ -43,7 +43,7 @@ impl Finding {
             Holder::ThreadLocal { variable, .. } => {
                 text.push_str(" in a ThreadLocal");
                 if let Some(variable) = variable {
-                    text.push_str(&format!(" of {}", stable(variable)));
+                    text.push_str(&format!(" of {}", stable(&variable.name)));
                 }
                 return text;
             }

@@ -28,7 +28,7 @@ pub struct LeaksCommand {
     heap: HeapArguments,
 
     /// The smallest share of the live heap that makes a suspect, in percent.
-    /// Without this option it is 10, and what keeps less than 100 KiB is none.
+    /// Without this option it is 10, and what keeps less than 96 KiB is none.
     #[arg(long, value_name = "PERCENT")]
     threshold: Option<f64>,
 

@@ -232,9 +232,11 @@ fn in_words(suspect: &Suspect) -> (String, Vec<String>) {
         subject,
         holder,
         field,
+        statics,
         filling,
         ..
     } = &mut suspect.finding;
+    each(statics);
     match subject {
         // The sentence begins otherwise with a class.
         Subject::Object(name) if name.starts_with("class ") => {
@@ -255,7 +257,7 @@ fn in_words(suspect: &Suspect) -> (String, Vec<String>) {
     match holder {
         Holder::None => {}
         Holder::ThreadLocal { variable, threads } => {
-            variable.iter_mut().for_each(set_code);
+            (variable.iter_mut()).for_each(|field| set_code(&mut field.name));
             threads.iter_mut().for_each(set_code);
         }
         Holder::Threads {

@@ -23,10 +23,7 @@ pub fn headline(suspect: &Suspect) -> String {
     let held = held(suspect);
     match leading_field(suspect) {
         Some(field) => {
-            let kind = match field.is_static {
-                true => "static field",
-                false => "field",
-            };
+            let kind = kind_of(field);
             let name = &field.name;
             format!("The {kind} {name} keeps {much}{besides}: {subject}{filled}{held}")
         }
@@ -40,6 +37,13 @@ pub fn headline(suspect: &Suspect) -> String {
                 capital(&subject)
             )
         }
+    }
+}
+
+fn kind_of(field: &OwnField) -> &'static str {
+    match field.is_static {
+        true => "static field",
+        false => "field",
     }
 }
 
@@ -155,8 +159,9 @@ pub(super) fn held(suspect: &Suspect) -> String {
             let threads = threads.as_ref();
             let threads = threads.map_or(String::new(), |it| format!(", in threads \"{it}\""));
             let variable = variable.as_ref().filter(|_| leading.is_none());
-            let variable =
-                variable.map_or(String::new(), |it| format!(", by the static field {it}"));
+            let variable = variable.map_or(String::new(), |it| {
+                format!(", by the {} {}", kind_of(it), it.name)
+            });
             let by = match &suspect.finding.subject {
                 Subject::Object(_) => format!(", held by the {root} in a ThreadLocal"),
                 _ => String::new(),

@@ -7,7 +7,7 @@ pub(super) fn next_step(suspect: &Suspect) -> String {
     let finding = &suspect.finding;
     match (&finding.subject, &finding.holder) {
         (Subject::ThreadLocals(_), Holder::ThreadLocal { variable, .. }) => {
-            let variable = variable.as_deref().unwrap_or("the ThreadLocal");
+            let variable = variable.as_ref().map_or("the ThreadLocal", |it| &it.name);
             format!("Next: call remove() of {variable} at the end of each task.")
         }
         (Subject::HiddenClasses(name), _) => {
@@ -27,6 +27,9 @@ pub(super) fn next_step(suspect: &Suspect) -> String {
 
 /// The step for a suspect that a field of the program holds.
 fn through_field(suspect: &Suspect, field: &str) -> String {
+    if suspect.finding.is_soft {
+        return format!("Next: give {field} a bound if the collector often has to free this.");
+    }
     let Some(Filling::Objects {
         objects,
         class,
@@ -68,8 +71,8 @@ fn without_field(suspect: &Suspect) -> String {
             )
         }
         _ => format!(
-            "Next: `hprof-rs paths FILE {}` shows who holds the objects of this class.",
-            suspect.finding.class()
+            "Next: hprof-rs paths FILE {} shows all that holds it.",
+            suspect.accumulation_id
         ),
     }
 }

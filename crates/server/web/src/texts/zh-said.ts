@@ -25,7 +25,7 @@ const objects = (text: string) => text.replace(/^(?:(\S+) )?objects? of class (\
 
 /** What follows the share of the heap in the first sentence on a suspect. */
 function afterShare(text: string, again: (part: string) => string): string {
-  const found = /^(, besides what other suspects keep)?(?:: (.+?))?(?:, by the static fields? (\S+|\S+ and \S+|\S+, \S+ and \S+))?(?:, filled with (.+?))?(?:, which holds? (.+?))?(?:, in threads (".+?"))?(?:, by the static field (\S+))?(?:, held by the (.+?))?(?:, mostly by (.+))?$/s.exec(text.replace(/\.$/, ""));
+  const found = /^(, besides what other suspects keep)?(?:: (.+?))?(?:, by the static fields? (\S+|\S+ and \S+|\S+, \S+ and \S+))?(?:, filled with (.+?))?(?:, which holds? (.+?))?(?:, in threads (".+?"))?(?:, by the (?:static )?field (\S+))?(?:, held by the (.+?))?(?:, mostly by (.+))?$/s.exec(text.replace(/\.$/, ""));
   if (!found) return text;
   const [, rest, who, fields, filled, within, threads, variable, holder, mostly] = found;
   const add = (part: string | undefined, words: (part: string) => string) => (part ? words(part) : "");
@@ -36,7 +36,7 @@ function afterShare(text: string, again: (part: string) => string): string {
     add(filled, (it) => `，其中装有 ${objects(it)}`),
     add(within, (it) => `，它们持有 ${objects(it)}`),
     add(threads, (it) => `，位于线程 ${it} 中`),
-    add(variable, (it) => `，经由静态字段 ${it}`),
+    add(variable, (it) => `，经由字段 ${it}`),
     add(holder, (it) => `，由${holderOf(it, again)}持有`),
     add(mostly, (it) => `，大多经由${it.replace(/^a local variable in (.+)$/s, " $1 中的局部变量").replace(/^the field /, "字段 ")}`),
   ].join("");
