@@ -81,7 +81,8 @@ final class LeakNewer {
     }
 
     @LeakCorpus.Answer(
-        says = {"LeakNewer.REQUEST", "virtual threads"},
+        says = {"100 values of ThreadLocals of class java.util.HashMap", "static field LeakNewer.REQUEST"},
+        tells = "ThreadLocal.remove()",
         since = 25)
     static void threadLocalsOfVirtualThreads(LeakCorpus.Dump dump) throws Exception {
         CountDownLatch ready = new CountDownLatch(100);
