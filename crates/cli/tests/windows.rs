@@ -84,9 +84,9 @@ fn a_window_has_what_happened_in_it() {
             let part = samples(&["--from", &from, "--to", &to]);
             let own = with_calls(&part, &format!("Phases.{method}"));
             let total = part["total"].as_u64().expect("a number");
-            // A busy machine lets it run for a part of the time. Within 50 ms of its ends main prints a line, whose first one links
+            // A busy machine lets it, and the recorder's own sampler, run for a part of the time. Within 50 ms of its ends main prints a line, whose first one links
             // classes.
-            assert!(own >= 10 && own * 4 >= total * 3, "{method}: {part}");
+            assert!(own >= 3 && own * 4 >= total * 3, "{method}: {part}");
             assert_eq!(with_calls(&part, &format!("Phases.{other}")), 0, "{part}");
             sum += own;
         }
