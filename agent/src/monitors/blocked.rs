@@ -1,4 +1,4 @@
-//! Threads that were blocked at monitors before the agent came. No event has said at which ones, and the VM does not tell
+//! Threads that were blocked at monitors before the agent came. No event has named the monitors, and the VM reports none to
 //! an agent that was attached.
 //!
 //! Each has a [slot](Slot) that is marked until an event shows that it has continued.

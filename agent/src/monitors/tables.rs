@@ -66,8 +66,8 @@ pub(super) fn write_usage(
     }
     if usage.blocked_before > 0 {
         remarks.push(format!(
-            "hprof-rs: threads_blocked_before_start={} (the VM does not tell an agent that was attached for which \
-             monitors; `hprof-rs stacks` shows them)",
+            "hprof-rs: threads_blocked_before_start={} (the VM does not report their monitors to an attached agent; \
+             `hprof-rs stacks` shows them)",
             usage.blocked_before
         ));
     }

@@ -133,7 +133,7 @@ pub(super) struct State {
     pub(super) stacks: Stacks,
     pub(super) blocks: Blocks,
     began: AtomicPtr<Instant>,
-    /// What [`change_imports`](Self::change_imports) changes, by one thread at a time.
+    /// The entries that [`change_imports`](Self::change_imports) changes, by one thread at a time.
     imports: Mutex<Vec<Import>>,
     entries: AtomicUsize,
     is_on: AtomicBool,

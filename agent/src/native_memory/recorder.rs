@@ -252,7 +252,7 @@ impl NativeRecorder {
         )
     }
 
-    /// What takes stacks of Java, unless this VM does not tell how.
+    /// The walker of Java stacks; `None` where this VM lacks the tables for it.
     fn java(run: &Run, vm: Vm<'_>) -> Option<Java> {
         let structs = VmLibrary::of(vm.jvmti).and_then(VmStructs::of)?;
         Some(Java {

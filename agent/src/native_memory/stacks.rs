@@ -21,7 +21,7 @@ const MAX_PROBES: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct StackId(pub(super) u32);
 
-/// What a stack has allocated.
+/// Bytes and blocks that a stack has allocated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sum {
     pub(super) bytes: u64,
@@ -211,7 +211,7 @@ impl Stacks {
 }
 
 impl Stored<'_> {
-    /// What it has allocated.
+    /// Bytes and blocks that the stack has allocated.
     pub(super) fn sum(&self) -> Sum {
         self.place.sum()
     }
