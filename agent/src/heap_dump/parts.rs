@@ -36,6 +36,9 @@ pub struct Parts {
     first: Option<Sender<Part>>,
     /// The VM may have copied the last that was taken.
     is_unsure: bool,
+    /// Done while a part is taken.
+    #[cfg(test)]
+    taking: Option<Box<dyn FnMut() + Send>>,
 }
 
 impl Parts {
@@ -46,6 +49,8 @@ impl Parts {
             taken: Vec::new(),
             first: None,
             is_unsure: false,
+            #[cfg(test)]
+            taking: None,
         }
     }
 
@@ -59,7 +64,9 @@ impl Parts {
     /// Takes the parts that there are by now. One that cannot be taken is copied by the VM.
     pub fn look(&mut self) {
         while let Ok(Some(part)) = self.take(self.taken.len()) {
-            if let Some(first) = self.first.take()
+            // Its reader blanks values where they are, and then it would not begin like the VM's copy of it.
+            if !self.is_unsure
+                && let Some(first) = self.first.take()
                 && let Ok(part) = part.try_clone()
             {
                 // Without a reader it is read later.
@@ -83,6 +90,10 @@ impl Parts {
         let empty = self.named(".empty");
         File::create(&empty)?;
         fs::rename(&empty, &name)?;
+        #[cfg(test)]
+        if let Some(taking) = &mut self.taking {
+            taking();
+        }
         self.is_unsure |= !self.is_dumping().unwrap_or(false);
         Ok(Some(Part {
             file: part,
@@ -220,6 +231,31 @@ mod tests {
         parts.look();
         assert_eq!(fs::read(part(2)).unwrap(), b"copied");
         assert_eq!(read(parts.end(b"copied").unwrap()), ["objects", "more"]);
+    }
+
+    /// Its reader would change the bytes by which a copy of it is recognized.
+    #[test]
+    fn a_first_part_that_may_be_copied_has_no_reader_of_its_own() {
+        for is_unsure in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let dump = folder.path().join("heap.hprof");
+            fs::write(&dump, "").unwrap();
+            let (tell, first) = crossbeam_channel::bounded(1);
+            let mut parts = Parts::of(&dump).tell(tell);
+            parts.taking = Some(Box::new({
+                let dump = dump.clone();
+                move || {
+                    if is_unsure {
+                        fs::write(&dump, "flushed").unwrap();
+                    }
+                }
+            }));
+            fs::write(folder.path().join("heap.hprof.p0"), "objects").unwrap();
+            parts.look();
+            assert_eq!(parts.taken.len(), 1);
+            assert_eq!(parts.is_unsure, is_unsure);
+            assert_eq!(first.try_recv().is_err(), is_unsure);
+        }
     }
 
     /// The VM writes on behind the room, without a gap.
