@@ -13,6 +13,7 @@ mod recorder;
 mod safepoint;
 pub mod signal;
 mod threads;
+mod times;
 mod vm_threads;
 mod wall;
 

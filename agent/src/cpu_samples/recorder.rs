@@ -21,6 +21,7 @@ use super::engine::{Engine, Sampling};
 use super::safepoint::SafepointSampler;
 use super::signal::{SignalEngine, Watch};
 use super::threads::{begin_sampling, begin_walking, make_method_ids, no_timer};
+use super::times::Times;
 use super::vm_threads::{Parts, VmThreads};
 use super::wall::WallSampler;
 use crate::options::Settings;
@@ -30,7 +31,7 @@ use crate::report;
 use crate::vm::StillInside;
 use deaf::DeafThreads;
 use nothing::Past;
-use rounds::{Distinctions, count};
+use rounds::{Counted, Distinctions, count};
 
 pub use rounds::location;
 
@@ -38,6 +39,7 @@ pub use rounds::location;
 pub struct SamplesRecorder {
     sampling: Arc<Sampling>,
     counts: SampleCounts,
+    times: Times,
     /// The names of native code.
     symbols: CSymbols,
     /// Stacks of the signal engine have native code.
@@ -98,6 +100,7 @@ impl SamplesRecorder {
         Self {
             sampling,
             counts: SampleCounts::default(),
+            times: Times::new(settings),
             symbols: CSymbols::default(),
             has_c_frames: settings.c_stack && cfg!(target_arch = "x86_64"),
             deaf: DeafThreads::default(),
@@ -137,6 +140,26 @@ impl SamplesRecorder {
             rows: &rows,
         };
         cx.write_cpu_table(RankedCpuTable::new(&table, cutoff));
+    }
+
+    /// Writes the samples that wait with their times; within a dump, after its tables. Returns whether there were any.
+    fn write_times(&mut self, cx: &mut Context<'_>, is_dump: bool) -> bool {
+        let (texts, traces) = self.times.texts();
+        if texts.is_empty() {
+            return false;
+        }
+        let names = &*cx.names;
+        let mut traces: Vec<_> = traces.into_iter().collect();
+        traces.sort_unstable();
+        cx.output
+            .write(|writer| names.write_traces(writer, traces.into_iter()));
+        for text in texts {
+            match is_dump {
+                true => cx.output.mark_after_tables(text),
+                false => cx.output.write(|writer| writer.mark(&text)),
+            }
+        }
+        true
     }
 
     /// Returns true if stacks are taken.
@@ -234,6 +257,7 @@ impl Recorder for SamplesRecorder {
                 "cstack=y needs the signal engine and x86-64: stacks have no frames of native code",
             );
         }
+        self.times.start();
         if let Engine::Signal(..) = self.sampling.engine() {
             make_method_ids(cx.vm);
             begin_walking(cx.run, cx.vm, self.sampling.engine());
@@ -260,7 +284,11 @@ impl Recorder for SamplesRecorder {
         self.see_to_timers(cx.run);
         self.look_for_deaf_threads(cx.run, false);
         let is_unfinished = self.follow_code();
-        match self.drain(cx) {
+        let drained = self.drain(cx);
+        if self.times.is_much() && self.write_times(cx, false) {
+            self.times.written(cx.output.is_stream());
+        }
+        match drained {
             _ if is_unfinished => Activity::Unfinished,
             0 => Activity::Idle,
             _ => Activity::Busy,
@@ -275,6 +303,7 @@ impl Recorder for SamplesRecorder {
         cx.announce(" CPU usage by sampling running threads ...");
         self.look_for_deaf_threads(cx.run, true);
         self.write_table(cx, cx.run.settings.cutoff);
+        self.write_times(cx, true);
         let remarks = self.remarks(cx);
         cx.comment(&remarks);
         Ok(())
@@ -284,8 +313,9 @@ impl Recorder for SamplesRecorder {
         self.why_nothing(cx.run)
     }
 
-    fn end_dump(&mut self, _cx: &mut Context<'_>, is_written: bool) {
+    fn end_dump(&mut self, cx: &mut Context<'_>, is_written: bool) {
         if is_written {
+            self.times.written(cx.output.is_stream());
             self.past.add(&self.counts);
             self.counts.clear();
             self.base = self.dumped;
@@ -296,6 +326,7 @@ impl Recorder for SamplesRecorder {
     fn reset(&mut self, cx: &mut Context<'_>) {
         self.past.add(&self.counts);
         self.counts.clear();
+        self.times.reset();
         if let Engine::Signal(engine, _) = self.sampling.engine() {
             self.dumped = EngineTotals::of(engine, cx.run);
         }
@@ -330,9 +361,13 @@ impl Recorder for SamplesRecorder {
         self.depth = depth;
         if let Engine::Signal(engine, _) = self.sampling.engine() {
             let (counts, symbols) = (&mut self.counts, &mut self.symbols);
+            let counted = &mut Counted {
+                counts,
+                times: &mut self.times,
+            };
             let (apart, vm) = (self.apart, cx.vm);
             engine.set_depth(depth, |sample| {
-                count(counts, symbols, cx.names, vm, apart, &sample);
+                count(counted, symbols, cx.names, vm, apart, &sample);
             });
         }
         if let Some(sampler) = &mut self.safepoint {

@@ -58,6 +58,8 @@ pub struct Output {
     is_bare: bool,
     /// Remarks on the tables of the dump that is open.
     pub(super) remarks: Vec<String>,
+    /// Texts for programs that wait as the remarks do.
+    pub(super) marks: Vec<String>,
     /// There will be a heap dump, which has the objects of threads.
     holds: bool,
     /// Threads that wait for it.
@@ -117,6 +119,7 @@ impl Output {
             proven: true,
             is_bare: settings.modes.cpu_old,
             remarks: Vec::new(),
+            marks: Vec::new(),
             holds: settings.modes.heap_dump,
             held: HeldThreads::default(),
         }
@@ -276,8 +279,20 @@ impl Output {
         }
     }
 
+    /// Adds a text for programs, as [`Self::remark`] does within a dump.
+    pub fn mark_after_tables(&mut self, text: String) {
+        self.marks.push(text);
+    }
+
+    /// Returns whether what is written leaves this process's memory for a front-end.
+    pub fn is_stream(&self) -> bool {
+        matches!(&*self.sink.0.lock(), Some(Sink::Net(_)))
+    }
+
     /// Writes the remarks that have waited for the end of the tables.
     fn write_remarks(&mut self) {
+        let marks = std::mem::take(&mut self.marks);
+        self.write(|writer| marks.iter().try_for_each(|text| writer.mark(text)));
         let remarks = std::mem::take(&mut self.remarks);
         self.write(|writer| remarks.iter().try_for_each(|line| writer.comment(line)));
     }
@@ -306,6 +321,7 @@ impl Output {
     /// A dump begins: what is written up to [`Self::end_dump`] belongs together.
     pub fn begin_dump(&mut self) {
         self.remarks.clear();
+        self.marks.clear();
         self.dump = DumpState::Open;
     }
 

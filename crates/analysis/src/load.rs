@@ -57,8 +57,11 @@ pub struct Change {
     pub share: f64,
 }
 
-/// The measure of CPU use of a recording: the more exact, if it has two.
+/// The measure of CPU use of a recording: the more exact, if it has two; `None` if it has none, as on the wall clock.
 pub fn cpu_measure(timeline: &Timeline) -> Option<Measure> {
+    if timeline.is_wall {
+        return None;
+    }
     let has = |measure| timeline.moments.iter().any(|it| it.measure == measure);
     [Measure::Time, Measure::Samples]
         .into_iter()

@@ -136,8 +136,9 @@ impl fmt::Display for NoWindow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoTimes => f.write_str(
-                "this file has sums alone, and no times. Recordings of the JDK's Flight Recorder (`jcmd PID JFR.start`) \
-                 and of async-profiler (-o jfr) have them",
+                "this file has sums alone, and no times. Profiles of `hprof-rs record -o FILE.jfr` and of the agent with \
+                 timeline=y have them, as have recordings of the JDK's Flight Recorder (`jcmd PID JFR.start`) and of \
+                 async-profiler (-o jfr)",
             ),
             Self::Inverted(window) => write!(
                 f,

@@ -2,7 +2,9 @@
 
 mod support;
 
-use java_test_harness::{Run, each_release};
+use std::path::Path;
+
+use java_test_harness::{Run, classes_for, each_release};
 use serde_json::Value;
 use support::{Scene, run, stderr, stdout};
 
@@ -164,4 +166,146 @@ fn a_file_without_times_says_so() {
             assert!(refusal.contains(file), "{arguments:?}: {refusal}");
         }
     }
+}
+
+/// The phases of a program as it prints them: name, start and end in milliseconds.
+fn phases(printed: &str) -> Vec<(String, u64, u64)> {
+    let lines = printed
+        .lines()
+        .map(|line| line.split(' ').collect::<Vec<_>>());
+    lines
+        .filter(|words| words.len() == 3)
+        .map(|words| {
+            let number = |text: &str| text.parse::<u64>().expect("a time");
+            (words[0].to_owned(), number(words[1]), number(words[2]))
+        })
+        .collect()
+}
+
+/// Each phase has nothing but its own method in its time, to 2 points; the phases make up all that the methods used.
+fn assert_phases_are_apart(scene: &Scene, file: &str, printed: &str) {
+    let samples = |window: &[&str]| {
+        let arguments = ["samples", "--json", "--top", "0", "--measure", "samples"];
+        json(scene, &[&arguments, window, &[file]].concat())
+    };
+    let all = samples(&[]);
+    let mut sum = 0;
+    for (name, from, to) in phases(printed) {
+        // The program reads the clock before it prints.
+        let (from, to) = (moment(from), moment(to));
+        if name == "idle" {
+            // At the edges the JVM may use a moment of it; mostly there is nothing, which is an answer of its own.
+            let arguments = ["samples", "--json", "--from", &from, "--to", &to, file];
+            let output = run(&mut scene.hprof_rs(&arguments), "");
+            let is_empty = stderr(&output).contains("no costs of that time");
+            assert!(is_empty || output.status.success(), "{}", stderr(&output));
+            continue;
+        }
+        let part = samples(&["--from", &from, "--to", &to]);
+        let total = part["total"].as_u64().expect("a number");
+        let own = with_calls(&part, &format!("Phases.{name}"));
+        assert!(
+            own >= 20 && own * 100 >= total * 98,
+            "{file}, {name}: {part}"
+        );
+        sum += own;
+    }
+    let both = with_calls(&all, "Phases.alpha") + with_calls(&all, "Phases.beta");
+    // The last moments of a phase are in the millisecond in which the clock was read.
+    assert!(
+        sum <= both && sum * 100 >= both * 95,
+        "{file}: {sum} of {both}"
+    );
+    let summary = json(scene, &["summary", "--json", file]);
+    assert_eq!(summary["timeline"]["cpu"]["unit"], "cores", "{summary}");
+}
+
+#[test]
+fn recordings_of_our_own_have_the_times_of_samples() {
+    each_release(|jdk| {
+        let scene = Scene::new();
+        let java = jdk.home().join("bin/java");
+        let classes = classes_for(jdk);
+        let text = |path: &Path| path.to_str().expect("text").to_owned();
+        let (java, classes) = (text(&java), text(classes));
+        let record = [
+            "record",
+            "-o",
+            "r.jfr",
+            "--options",
+            "interval=1",
+            "--",
+            &java,
+            "-cp",
+            &classes,
+            "Phases",
+            "idle=100",
+            "alpha=500",
+            "idle=200",
+            "beta=500",
+        ];
+        let output = run(&mut scene.hprof_rs(&record), "");
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert_phases_are_apart(&scene, "r.jfr", &stdout(&output));
+        let tool = jdk.home().join("bin/jfr");
+        if tool.exists() {
+            let print = ["print", "--events", "jdk.ExecutionSample"];
+            let printed = std::process::Command::new(tool)
+                .args(print)
+                .arg(scene.path("r.jfr"))
+                .output()
+                .expect("jfr runs");
+            let printed = stdout(&printed);
+            let all = json(&scene, &["samples", "--json", "r.jfr"]);
+            let events = printed.matches("jdk.ExecutionSample {").count() as u64;
+            assert_eq!(Some(events), all["total"].as_u64(), "{printed}");
+        }
+    });
+}
+
+#[test]
+fn profiles_in_both_formats_keep_times() {
+    let jdk = java_test_harness::Jdk::compiler();
+    for (options, name) in [("format=a", "a.hprof.txt"), ("format=b", "a.hprof")] {
+        let scene = Scene::new();
+        let options = format!("cpu=samples,interval=1,depth=64,timeline=y,{options},file={name}");
+        let phases = ["idle=100", "alpha=400", "beta=400"];
+        let outcome = Run::new(jdk)
+            .agent(&options)
+            .class("Phases")
+            .args(phases)
+            .run();
+        let outcome = outcome.expect_status(0);
+        std::fs::write(scene.path(name), outcome.bytes(name)).unwrap();
+        assert_phases_are_apart(&scene, name, &outcome.stdout);
+        // What the times were written for has them too.
+        let convert = ["convert", "-o", "b.jfr", name];
+        let output = run(&mut scene.hprof_rs(&convert), "");
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert_phases_are_apart(&scene, "b.jfr", &outcome.stdout);
+    }
+    let scene = Scene::new();
+    let name = "few.hprof.txt";
+    let options = format!("cpu=samples,interval=1,timeline=y,timelinemax=10,file={name}");
+    let outcome = Run::new(jdk)
+        .agent(&options)
+        .class("Phases")
+        .args(["alpha=300"])
+        .run()
+        .expect_status(0);
+    assert!(
+        outcome.stderr.contains("timelinemax="),
+        "{}",
+        outcome.stderr
+    );
+    std::fs::write(scene.path(name), outcome.bytes(name)).unwrap();
+    let output = run(&mut scene.hprof_rs(&["samples", "--from", "+0s", name]), "");
+    assert!(
+        stderr(&output).contains("have no time"),
+        "{}",
+        stderr(&output)
+    );
+    let total = |arguments: &[&str]| json(&scene, arguments)["total"].as_u64();
+    let timed = total(&["samples", "--json", "--from", "+0s", name]);
+    assert!(timed >= Some(10) && timed < total(&["samples", "--json", name]));
 }

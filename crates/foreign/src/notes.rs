@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use hprof_stacks::Measure;
 use serde::Serialize;
 
 /// Types of events that a sentence names; it counts the others.
@@ -24,6 +25,10 @@ pub enum Note {
     Multiplied(u64),
     /// Events with stacks that are not shown, most frequent first.
     NotShown(Vec<NotShown>),
+    /// Measures that have no times, and are not in a part of the time.
+    Timeless(Vec<Measure>),
+    /// Samples that have no time.
+    WithoutTime(u64),
 }
 
 impl Note {
@@ -43,6 +48,18 @@ impl fmt::Display for Note {
                     "the costs are fractions; they are shown multiplied by {factor}"
                 )
             }
+            Self::Timeless(measures) => {
+                let names: Vec<&str> = measures.iter().map(|it| it.name()).collect();
+                write!(
+                    f,
+                    "left out of this part of the time: {}, recorded as sums without times",
+                    names.join(", ")
+                )
+            }
+            Self::WithoutTime(samples) => write!(
+                f,
+                "{samples} samples have no time and are in no part of it: timelinemax= was reached"
+            ),
             Self::NotShown(events) => {
                 write!(f, "not shown: ")?;
                 for (index, NotShown { event, count }) in events.iter().take(NAMED).enumerate() {

@@ -20,7 +20,7 @@ fn written(file: &[u8]) -> (hprof_foreign::Profile, Vec<u8>) {
         thread_name: &thread_name,
         remarks: &[],
     };
-    let bytes = jfr::write::write(&profile, Some(1_700_000_000_000));
+    let bytes = jfr::write::write(&profile, Some(1_700_000_000_000), None);
     (read, bytes)
 }
 

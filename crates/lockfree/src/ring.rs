@@ -26,6 +26,8 @@ pub struct Header {
     pub weight: u32,
     /// On the wall clock: how many of these intervals the thread had to wait for a CPU.
     pub ready: u32,
+    /// When it was taken, in nanoseconds of a clock that the producers choose.
+    pub at: u64,
     /// Serial of the platform thread.
     pub thread: u32,
     /// Serial of the virtual thread that ran on it; 0 for none.
@@ -41,6 +43,8 @@ pub struct Sample<'a, F> {
     pub weight: u32,
     /// See [`Header::ready`].
     pub ready: u32,
+    /// See [`Header::at`].
+    pub at: u64,
     /// See [`Header::thread`].
     pub thread: u32,
     /// See [`Header::virtual_thread`].
@@ -210,6 +214,7 @@ impl<F: Copy> Ring<F> {
             consume(Sample {
                 weight: header.weight,
                 ready: header.ready,
+                at: header.at,
                 thread: header.thread,
                 virtual_thread: header.virtual_thread,
                 frames,
@@ -268,6 +273,7 @@ mod tests {
         Header {
             weight,
             ready: 0,
+            at: 0,
             thread: 1,
             virtual_thread: 2,
             frame_count,

@@ -99,6 +99,9 @@ pub struct Raw {
     pub states: bool,
     pub c_stack: bool,
     pub vm_threads: bool,
+    pub timeline: bool,
+    /// Events; more than zero.
+    pub timeline_max: i32,
     /// `clock=`.
     pub clock: Clock,
     /// `include=`.
@@ -163,6 +166,8 @@ impl Default for Raw {
             states: true,
             c_stack: false,
             vm_threads: false,
+            timeline: false,
+            timeline_max: 10_000_000,
             clock: Clock::Sampled,
             include: None,
             exclude: None,

@@ -133,6 +133,8 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         states: raw.states,
         c_stack: raw.c_stack,
         vm_threads: raw.vm_threads,
+        timeline: raw.timeline,
+        timeline_max: u64::try_from(raw.timeline_max).unwrap_or_default(),
     })
 }
 

@@ -285,6 +285,10 @@ pub struct Settings {
     pub c_stack: bool,
     /// `cpu=samples`: the CPU time of threads that run no Java code has rows.
     pub vm_threads: bool,
+    /// `cpu=samples|wall`: samples keep their times.
+    pub timeline: bool,
+    /// The samples whose times are kept, at most.
+    pub timeline_max: u64,
 }
 
 impl Settings {

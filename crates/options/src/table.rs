@@ -494,6 +494,31 @@ pub static TABLE: &[OptionSpec] = &[
         kind: Kind::Switch(|raw| &mut raw.vm_threads),
     },
     OptionSpec {
+        name: "timeline",
+        value: "y|n",
+        default: "n",
+        summary: "times of samples",
+        details: "`cpu=samples|wall`: the profile has the time of each sample beside the sums, in remarks (text) or \
+                  strings (binary) that other readers pass over, so that `--from`, `--until` and `--by time` of \
+                  `hprof-rs` work on it; about 8 bytes a sample. `hprof-rs record` sets it",
+        section: Section::New,
+        kind: Kind::Switch(|raw| &mut raw.timeline),
+    },
+    OptionSpec {
+        name: "timelinemax",
+        value: "<number>",
+        default: "10000000",
+        summary: "samples with a time",
+        details: "`timeline=y`: samples that have a time, at most; later ones are in the sums alone, and a message \
+                  says so. To a front-end (`net`): between two dumps",
+        section: Section::New,
+        kind: Kind::Decimal {
+            min: 1,
+            rule: "decimal and > 0",
+            field: |raw| &mut raw.timeline_max,
+        },
+    },
+    OptionSpec {
         name: "clock",
         value: "sampled|exact",
         default: "sampled",

@@ -90,6 +90,8 @@ fn defaults() {
         states: true,
         c_stack: false,
         vm_threads: false,
+        timeline: false,
+        timeline_max: 10_000_000,
         heap_interval: 0,
         native_interval: 0,
         shortcut: true,
@@ -108,7 +110,7 @@ fn written_values_arrive() {
     let text = "cpu=samples,depth=8,interval=1,cutoff=0,lineno=n,thread=y,doe=n,msa=y,force=n,\
                 verbose=n,dumplevel=1,primfields=n,primarrays=n,logflags=4,debugflags=1,coredump=y,\
                 errorexit=y,pause=y,debug=y,netwait=5,lost=detach,exitcmd=y,control=n,signal=VTALRM,engine=safepoint,heapinterval=512k,shortcut=n,\
-                live=estimate,lockthreshold=250,clock=exact,include=com.example:*Servlet,exclude=java,filter=http-*:main,states=n,cstack=y,vmthreads=y,format=b,file=f";
+                live=estimate,lockthreshold=250,clock=exact,include=com.example:*Servlet,exclude=java,filter=http-*:main,states=n,cstack=y,vmthreads=y,timeline=y,timelinemax=1000,format=b,file=f";
     let modes = Modes {
         cpu_samples: true,
         ..Modes::default()
@@ -151,6 +153,8 @@ fn written_values_arrive() {
         states: false,
         c_stack: true,
         vm_threads: true,
+        timeline: true,
+        timeline_max: 1000,
         heap_interval: 524_288,
         native_interval: 0,
         shortcut: false,

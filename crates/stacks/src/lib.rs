@@ -10,6 +10,7 @@
 mod call_tree;
 mod changes;
 mod depth;
+pub mod events;
 mod family;
 mod methods;
 mod own;

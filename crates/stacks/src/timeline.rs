@@ -1,6 +1,6 @@
 //! When costs arose: windows of time, and costs with their times.
 
-use hprof_format::ids::TraceSerial;
+use hprof_format::ids::{ThreadSerial, TraceSerial};
 
 use crate::weights::Measure;
 
@@ -55,6 +55,8 @@ pub struct Moment {
     pub value: u64,
     /// The trace.
     pub trace: TraceSerial,
+    /// The thread, if it is known; else it may be that of the trace.
+    pub thread: Option<ThreadSerial>,
     /// The measure.
     pub measure: Measure,
 }
@@ -66,6 +68,8 @@ pub struct Timeline {
     pub span: Window,
     /// The nanoseconds of CPU time that a sample stands for, if the recording says.
     pub sample_nanos: Option<u64>,
+    /// Samples are of threads that run or not, and are no CPU use.
+    pub is_wall: bool,
     /// The costs, in the order of time.
     pub moments: Vec<Moment>,
 }

@@ -88,6 +88,8 @@ impl SamplesRecorder {
             .map(|(reason, weight)| format!(" {}={weight}", reason.label()))
             .collect();
         lines.push(format!("hprof-rs: samples_without_stack={failed}{reasons}"));
+        let lost = self.times.lost();
+        lines.extend(lost.map(|lost| format!("hprof-rs: samples_without_time={lost}")));
         lines.push(cx.general_remark());
         lines
     }

@@ -10,9 +10,11 @@ use crate::cpu_samples::safepoint::{SafepointSample, SafepointSampler};
 use crate::cpu_samples::signal::{
     AsgctFrame, NATIVE_LOCATION, Sample, Sent, StackPart, WalkFailure,
 };
+use crate::cpu_samples::times::Times;
 use crate::cpu_samples::wall::{Seen, Waiting, WallSampler, WallState};
 use crate::names::{FrameId, Location, Names};
 use crate::options::Settings;
+use crate::os::timer::monotonic_nanos;
 use crate::recording::{Context, Run};
 use crate::report;
 use crate::vm::Vm;
@@ -47,10 +49,14 @@ impl SamplesRecorder {
         if let Some(text) = self.other_profilers.look(engine, installed) {
             report::note(text);
         }
-        let (counts, symbols) = (&mut self.counts, &mut self.symbols);
+        let symbols = &mut self.symbols;
+        let counted = &mut Counted {
+            counts: &mut self.counts,
+            times: &mut self.times,
+        };
         let (apart, vm) = (self.apart, cx.vm);
         engine.learn_virtual_threads(vm);
-        engine.drain(|sample| count(counts, symbols, cx.names, vm, apart, &sample))
+        engine.drain(|sample| count(counted, symbols, cx.names, vm, apart, &sample))
     }
 
     /// Tells the handler the rules for callers in the code that is mapped, if stacks have native code. Returns whether
@@ -113,16 +119,20 @@ impl SamplesRecorder {
 
     fn count_safepoint(&mut self, cx: &mut Context<'_>, sample: &SafepointSample) {
         let thread = self.apart.thread(sample.thread);
-        if sample.frames.is_empty() {
+        let trace = if sample.frames.is_empty() {
             let trace = cx.names.intern_empty(thread);
             self.counts
                 .add_failure(trace, WalkFailure::NoJavaFrame, sample.weight);
+            trace
         } else {
             let trace = cx
                 .names
                 .intern(cx.vm, thread, sample.frames.iter().copied());
             self.counts.add(trace, sample.weight);
-        }
+            trace
+        };
+        self.times
+            .add(monotonic_nanos(), trace, sample.thread, sample.weight);
     }
 
     /// Looks at threads on the wall clock.
@@ -151,10 +161,12 @@ impl SamplesRecorder {
             |serial| *muted.get(&serial).unwrap_or(&all_muted),
         );
         let deaf = sampler.take_deaf();
+        let now = monotonic_nanos();
         for look in looks {
             let (place, state, frames) = match look.seen {
                 Seen::Unchanged(Waiting { trace, state }) => {
                     self.counts.add(trace, look.weight);
+                    self.times.add(now, trace, look.thread, look.weight);
                     self.counts.add_state(state, look.weight);
                     continue;
                 }
@@ -168,6 +180,7 @@ impl SamplesRecorder {
             let frames = frames.into_iter();
             let trace = self.apart.intern(cx.names, cx.vm, thread, frames, state);
             self.counts.add(trace, look.weight);
+            self.times.add(now, trace, look.thread, look.weight);
             self.counts.add_state(state, look.weight);
             sampler.note(place, Waiting { trace, state });
         }
@@ -238,7 +251,8 @@ impl<'a> SampledStack<'a> {
         self.java.unwrap_or_default().iter().map(location)
     }
 
-    fn count_in(&self, counts: &mut SampleCounts, trace: TraceSerial, weight: u64) {
+    fn count_in(&self, counted: &mut Counted<'_>, trace: TraceSerial, weight: u64) {
+        let counts = &mut *counted.counts;
         match self.java {
             Ok(_) => counts.add(trace, weight),
             Err(code) => counts.add_failure(trace, WalkFailure::from_code(code), weight),
@@ -246,19 +260,26 @@ impl<'a> SampledStack<'a> {
     }
 }
 
+/// Where samples are counted.
+pub(super) struct Counted<'a> {
+    pub(super) counts: &'a mut SampleCounts,
+    pub(super) times: &'a mut Times,
+}
+
 /// Counts a sample of the signal engine.
 pub(super) fn count(
-    counts: &mut SampleCounts,
+    counted: &mut Counted<'_>,
     symbols: &mut CSymbols,
     names: &mut Names,
     vm: Vm<'_>,
     apart: Distinctions,
     sample: &Sample<'_>,
 ) {
-    let thread = apart.thread(match sample.virtual_thread {
+    let serial = match sample.virtual_thread {
         0 => sample.thread,
         virtual_thread => virtual_thread,
-    });
+    };
+    let thread = apart.thread(serial);
     let stack = SampledStack::of(sample, names, symbols);
     if apart.is_wall {
         let running = sample.weight.saturating_sub(sample.ready);
@@ -270,13 +291,19 @@ pub(super) fn count(
             let root = apart.has_state_frames.then(|| state.frame());
             let frames = (&*stack.inner, stack.locations(), root);
             let trace = names.intern_between(vm, thread, frames);
-            counts.add_state(state, u64::from(weight));
-            stack.count_in(counts, trace, u64::from(weight));
+            counted.counts.add_state(state, u64::from(weight));
+            stack.count_in(counted, trace, u64::from(weight));
+            counted
+                .times
+                .add(sample.at, trace, serial, u64::from(weight));
         }
         return;
     }
     let trace = names.intern_between(vm, thread, (&stack.inner, stack.locations(), None));
-    stack.count_in(counts, trace, u64::from(sample.weight));
+    stack.count_in(counted, trace, u64::from(sample.weight));
+    counted
+        .times
+        .add(sample.at, trace, serial, u64::from(sample.weight));
 }
 
 /// The place in a Java method that a frame stands for.

@@ -147,6 +147,7 @@ fn take_sample(
     let header = Header {
         weight,
         ready,
+        at: timer::monotonic_nanos(),
         thread: thread.serial(),
         virtual_thread: thread.sample_virtual_thread(),
         frame_count: count,

@@ -3,6 +3,7 @@
 use hprof_format::binary::{BasicType, CpuSample, Ids, Record, tags};
 use hprof_format::ids::{ClassSerial, FrameId, ObjectId, StringId, ThreadSerial, TraceSerial};
 use hprof_format::model::{CpuKind, HeapSummary, Line, SiteOrder};
+use hprof_stacks::events::Chunk;
 use rustc_hash::FxHashMap;
 
 use super::{
@@ -61,6 +62,8 @@ pub(super) struct Builder {
     dumps: DumpNumbers,
     /// Set when there are more dumps than are kept.
     has_too_many_dumps: bool,
+    /// The times of samples.
+    chunks: Vec<Chunk>,
 }
 
 impl Builder {
@@ -76,6 +79,7 @@ impl Builder {
             is_sampling: None,
             dumps: DumpNumbers::default(),
             has_too_many_dumps: false,
+            chunks: Vec::new(),
         }
     }
 
@@ -146,6 +150,10 @@ impl Builder {
             RECORD_HEAD + body_length(record, self.id_bytes()),
         );
         match *record {
+            Record::Utf8 { bytes, .. } if Chunk::is_one(bytes) => {
+                let chunk = Chunk::parse(&String::from_utf8_lossy(bytes));
+                self.chunks.extend(chunk);
+            }
             Record::Utf8 { id, bytes } => self.contents.names.add_string(id, bytes),
             Record::LoadClass {
                 serial,
@@ -313,8 +321,8 @@ impl Builder {
         }
     }
 
-    /// Looks all names up.
-    pub fn finish(mut self) -> Contents {
+    /// Looks all names up. Gives the times of samples too.
+    pub fn finish(mut self) -> (Contents, Vec<Chunk>) {
         let contents = &mut self.contents;
         let mut known: FxHashMap<FrameId, FrameIndex> = FxHashMap::default();
         for raw in self.traces {
@@ -365,7 +373,7 @@ impl Builder {
             });
         }
         contents.damage.sort();
-        self.contents
+        (self.contents, self.chunks)
     }
 }
 

@@ -8,6 +8,7 @@ use hprof_format::reader::Reader;
 use super::binary::Builder;
 use super::counting::{Counting, Segment};
 use super::options::{ReadError, ReadOptions};
+use super::recorded;
 use super::{Contents, Format};
 
 /// The bytes that are walked over before the system may forget them.
@@ -65,7 +66,8 @@ pub(super) fn read(
     } else {
         (options.progress)(file.len() as u64);
     }
-    let contents = builder.finish();
+    let (mut contents, chunks) = builder.finish();
+    recorded::take(&mut contents, &chunks, options)?;
     options.check(&contents.damage)?;
     Ok(contents)
 }

@@ -8,6 +8,7 @@ mod mapped;
 mod options;
 mod pieces;
 mod read;
+mod recorded;
 mod text;
 mod transfer;
 
@@ -34,7 +35,7 @@ pub use hprof_foreign::Kind as ForeignKind;
 pub use damage::{DamageEntry, DamageLog};
 pub use options::{ChooseWindow, ReadError, ReadOptions};
 pub use read::{read, read_outline};
-pub use text::{GrowingText, looks_like_a_profile};
+pub use text::{GrowingText, looks_like_a_profile, take_times};
 
 /// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,6 +11,7 @@ use super::binary::Builder;
 use super::foreign;
 use super::mapped;
 use super::options::{ReadError, ReadOptions};
+use super::recorded;
 use super::text;
 use super::transfer;
 use super::{Contents, Format};
@@ -149,8 +150,9 @@ fn read_other(
     }
     // Said before, as a text is there as a whole.
     (options.progress)(bytes.len() as u64);
-    let mut contents = text::read(&mutf8::decode(bytes));
+    let (mut contents, chunks) = text::read(&mutf8::decode(bytes));
     contents.bytes = bytes.len() as u64;
+    recorded::take(&mut contents, &chunks, options)?;
     options.check(&contents.damage)?;
     Ok(contents)
 }
@@ -230,7 +232,8 @@ fn read_stream(stream: impl Read, options: &ReadOptions<'_>) -> Result<Contents,
     builder.heap_ended(heap_start, end);
     builder.contents.bytes = end;
     (options.progress)(end.saturating_sub(reported));
-    let mut contents = builder.finish();
+    let (mut contents, chunks) = builder.finish();
+    recorded::take(&mut contents, &chunks, options)?;
     if let Some(failure) = failure {
         contents.damage.note_first(failure);
     }

@@ -12,6 +12,7 @@ use hprof_format::text::{
     TextSiteTable, TextTable, TextThread, TextTrace,
 };
 
+use hprof_stacks::events::Chunk;
 use rustc_hash::FxHashMap;
 
 use super::{
@@ -59,13 +60,27 @@ fn is_section(line: &str) -> bool {
 }
 
 /// Collects all pieces of a profile.
-pub(super) fn read(text: &str) -> Contents {
+pub(super) fn read(text: &str) -> (Contents, Vec<Chunk>) {
     let mut profile = GrowingText::default();
     profile.push(text);
     let lacks_tables = profile.tables == 0;
     let mut contents = Arc::unwrap_or_clone(profile.contents);
     contents.lacks_tables = lacks_tables;
-    contents
+    let chunks = take_times(&mut contents.comments);
+    (contents, chunks)
+}
+
+/// Takes the times of samples out of the remarks of a profile.
+pub fn take_times(remarks: &mut Vec<String>) -> Vec<Chunk> {
+    let mut chunks = Vec::new();
+    remarks.retain(|remark| match Chunk::parse(remark) {
+        Some(chunk) => {
+            chunks.push(chunk);
+            false
+        }
+        None => true,
+    });
+    chunks
 }
 
 /// A text profile that comes in parts, as a running agent writes it. Traces and threads add up;
@@ -419,7 +434,7 @@ mod tests {
                     CPU SAMPLES BEGIN (total = 10) Sat Nov 21 03:10:42 2026\n\
                     rank   self  accum   count trace method\n\
                     \u{20}  1 70.00% 70.00%       7 300001 A.b\n";
-        let contents = read(text);
+        let contents = read(text).0;
         assert_eq!(contents.cpu[0].total, 10);
         assert_eq!(contents.cpu[0].rows[0].cost, 7);
         assert_eq!(contents.damage.count, 1, "{:?}", contents.damage);
@@ -439,7 +454,7 @@ mod tests {
                     \u{20}rank   self  accum    bytes objs   bytes objs trace name\n\
                     \u{20}   1 100.00% 100.00%    24  1    24   1  1091 java/util/Hashtable$Entry\n\
                     SITES END\n";
-        let contents = read(text);
+        let contents = read(text).0;
         assert!(contents.damage.is_empty(), "{:?}", contents.damage);
         let frames = contents.stacks.frames_of(TraceSerial::new(1091));
         assert_eq!(
@@ -466,7 +481,7 @@ mod tests {
                     ARR 50000006 (sz=32, trace=300005, nelems=4, elem type=A[]@500001ce)\n\
                     \t[0]\t\t5000058a\n\
                     HEAP DUMP END\n";
-        let contents = read(text);
+        let contents = read(text).0;
         assert!(contents.damage.is_empty(), "{:?}", contents.damage);
         let dump = &contents.text_dumps[0];
         let classes: Vec<_> = dump.classes.iter().collect();
@@ -484,7 +499,7 @@ mod tests {
         );
         assert_eq!((dump.roots, dump.class_dumps), (1, 1));
         let odd = text.replace("sz=56", "size=56");
-        assert_eq!(read(&odd).damage.count, 1);
+        assert_eq!(read(&odd).0.damage.count, 1);
     }
 
     proptest! {

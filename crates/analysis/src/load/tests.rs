@@ -37,6 +37,7 @@ fn recorded(phases: &[(i64, &[u32])]) -> Timeline {
                     at: now,
                     value: 1,
                     trace: TraceSerial::new(trace),
+                    thread: None,
                     measure: Measure::Samples,
                 }));
             }
@@ -46,6 +47,7 @@ fn recorded(phases: &[(i64, &[u32])]) -> Timeline {
     Timeline {
         span: Window { from: 0, to: now },
         sample_nanos: Some(SAMPLE),
+        is_wall: false,
         moments,
     }
 }

@@ -105,7 +105,7 @@ impl Convert {
         };
         let times = Times {
             window: Some(&window),
-            are_wanted: false,
+            are_wanted: to == To::Jfr,
         };
         let opened = self.file.open_part(with_heap, 0, times)?;
         open::warn_of_damage(&opened);

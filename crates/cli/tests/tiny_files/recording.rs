@@ -24,6 +24,7 @@ pub fn recording(most: usize, numbers: &mut Numbers) -> Vec<u8> {
             remarks: &[],
         },
         None,
+        None,
     );
     let mut chunk = written;
     chunk.truncate(most);

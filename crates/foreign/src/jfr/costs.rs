@@ -1,11 +1,12 @@
 //! The profile of a recording, chunk by chunk.
 
+use hprof_stacks::Measure;
 use hprof_stacks::timeline::{Timeline, Window};
 use rustc_hash::FxHashMap;
 
 use super::bytes::Cursor;
 use super::chunk::{self, Head, Sink};
-use super::events::{self, Choice, Events};
+use super::events::{self, Choice, Events, Kind as EventKind};
 use super::moments::Moments;
 use super::plan::Plans;
 use super::pools::Pools;
@@ -26,6 +27,8 @@ pub(super) struct Costs {
     others: Others,
     /// Events with stacks that are not shown, by name.
     not_shown: FxHashMap<Box<str>, u64>,
+    /// Measures that are left out of a part of the time.
+    timeless: Vec<Measure>,
 }
 
 impl Costs {
@@ -37,6 +40,7 @@ impl Costs {
             moments: part.with_times.then(Moments::default),
             others: Others::default(),
             not_shown: FxHashMap::default(),
+            timeless: Vec::new(),
         }
     }
 
@@ -53,6 +57,17 @@ impl Costs {
             return;
         };
         let (bytes, pools, plans) = ended;
+        for kind in &events.timeless {
+            let measure = match kind {
+                EventKind::Lock => Measure::Contention,
+                EventKind::Allocation => Measure::AllocatedBytes,
+                // The only others that chunks without times have.
+                _ => Measure::Samples,
+            };
+            if !self.timeless.contains(&measure) {
+                self.timeless.push(measure);
+            }
+        }
         for (&id, &count) in events.not_shown.iter().filter(|(_, count)| **count > 0) {
             let name = plans.metadata.name(id).unwrap_or_default();
             let name = &name[..name.floor_char_boundary(MAX_NAME)];
@@ -79,6 +94,7 @@ impl Costs {
         let timeline = self.moments.zip(span).map(|(moments, span)| Timeline {
             span,
             sample_nanos: moments.sample_nanos,
+            is_wall: false,
             moments: moments.finish(chosen),
         });
         let profile = self.builder.finish(Kind::Jfr, created_millis);
@@ -97,7 +113,10 @@ impl Costs {
             span,
             timeline,
             others: self.others,
-            notes: Note::not_shown(not_shown.collect()).into_iter().collect(),
+            notes: Note::not_shown(not_shown.collect())
+                .into_iter()
+                .chain((!self.timeless.is_empty()).then_some(Note::Timeless(self.timeless)))
+                .collect(),
             ..profile
         }
     }

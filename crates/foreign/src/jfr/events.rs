@@ -10,6 +10,7 @@ use super::facts::{self, Fact};
 use super::metadata::{TypeId, Unit};
 use super::moments::Account;
 use super::plan::{Found, Plan, Plans, Role, Value};
+use super::write::SPREAD;
 use crate::builder::{Builder, ClassIndex};
 use crate::{Others, Part};
 
@@ -132,6 +133,10 @@ pub(super) struct Events {
     pub(super) types: Vec<EventType>,
     head: Head,
     part: Part,
+    /// The times of events mean nothing.
+    is_spread: bool,
+    /// Events that are in no part of the time, as theirs is not known, by kind.
+    pub(super) timeless: Vec<Kind>,
     pub(super) costs: FxHashMap<Key, Cost>,
     /// The events with their times, if these are wanted: the place of the sum, the time, the cost.
     pub(super) times: Vec<(u32, i64, u64)>,
@@ -146,6 +151,7 @@ pub(super) struct Events {
 
 impl Events {
     pub(super) fn new(plans: &mut Plans<'_>, head: &Head, part: Part) -> Self {
+        let is_spread = plans.metadata.named(SPREAD).next().is_some();
         let settings: Vec<TypeId> = plans.metadata.named(SETTING).collect();
         let settings = settings.into_iter();
         let settings = settings.filter_map(|id| Some((id, plans.get(id)?)));
@@ -154,6 +160,8 @@ impl Events {
             types: Vec::new(),
             head: head.clone(),
             part,
+            is_spread,
+            timeless: Vec::new(),
             costs: FxHashMap::default(),
             times: Vec::new(),
             sample_nanos: None,
@@ -216,6 +224,12 @@ impl Events {
         };
         let EventType { kind, plan, .. } = &self.types[place as usize];
         let kind = *kind;
+        if self.is_spread && self.part.window.is_some() {
+            if !self.timeless.contains(&kind) {
+                self.timeless.push(kind);
+            }
+            return Some(());
+        }
         let mut key = Key {
             event: place,
             ..Key::default()
@@ -290,7 +304,7 @@ impl Events {
             count: 0,
             sum: 0,
         });
-        if self.part.with_times {
+        if self.part.with_times && !self.is_spread {
             self.times.push((costs.place, at, cost));
         }
         costs.count += 1;

@@ -54,6 +54,7 @@ impl Moments {
                 at: raw.at,
                 value,
                 trace: raw.trace,
+                thread: None,
                 measure,
             };
             match raw.account {

@@ -11,19 +11,20 @@ use super::pools::Pools;
 use super::write::SPREAD;
 
 /// The time from the start of the first chunk to the end of the last. A chunk that the JVM has not ended does not say
-/// how long it is: its last event that costs something is its end. `None` if times mean nothing.
+/// how long it is: its last event that costs something is its end. Chunks whose times mean nothing do not count; `None`
+/// if there is no other.
 pub(crate) fn span(file: &[u8]) -> Option<Window> {
     let mut span: Option<Window> = None;
-    for part in super::parts(file) {
+    for (number, part) in super::parts(file).enumerate() {
         let Ok((head, _)) = &part.chunk else {
             continue;
         };
-        // No program but this one writes such chunks, and it writes no other chunk into their files.
-        if span.is_none()
+        // No program but this one writes such chunks, in files of two chunks at most.
+        if number < 2
             && let Some(types) = chunk::metadata(&file[part.range.clone()], head)
             && types.named(SPREAD).next().is_some()
         {
-            return None;
+            continue;
         }
         let from = i64::try_from(head.start_nanos).unwrap_or(i64::MAX);
         let to = match head.length_nanos {

@@ -11,7 +11,7 @@ const MAX_OPTIONS: usize = 1024;
 /// The longest path of a Unix socket on Linux.
 const MAX_SOCKET: usize = 107;
 /// The agent's options that a request may add; the server sets the others.
-const ALLOWED: [&str; 13] = [
+const ALLOWED: [&str; 15] = [
     "interval",
     "depth",
     "thread",
@@ -25,6 +25,8 @@ const ALLOWED: [&str; 13] = [
     "states",
     "cstack",
     "vmthreads",
+    "timeline",
+    "timelinemax",
 ];
 /// The options that a request for calls may add too: they select the methods to count.
 const ALLOWED_FOR_CALLS: [&str; 2] = ["include", "exclude"];

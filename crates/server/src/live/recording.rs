@@ -5,9 +5,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hprof_analysis::contents::{Contents, GrowingText, MonitorRow, MonitorTable};
+use hprof_analysis::contents::{Contents, GrowingText, MonitorRow, MonitorTable, take_times};
 use hprof_format::ids::TraceSerial;
 use hprof_format::model::{CpuKind, LockKind};
+use hprof_stacks::events::Chunk;
 use hprof_stacks::{Measure, SiteTable};
 use hprof_wire::marks::Mark;
 use parking_lot::{Condvar, Mutex};
@@ -26,6 +27,8 @@ use crate::views::profile::ProfileFile;
 
 /// Stacks and threads of a recording, in bytes.
 const MAX_STACKS: usize = 64 << 20;
+/// Samples with their times, in bytes: about 30 million.
+const MAX_TIMES: usize = 256 << 20;
 /// Views of the present state that are kept for the next request.
 const KEPT: usize = 4;
 
@@ -126,6 +129,10 @@ struct Data {
     cost: Option<Cost>,
     notes: Vec<String>,
     nothing: Vec<String>,
+    /// Samples with their times that were not taken yet, and their bytes.
+    times: Vec<Chunk>,
+    times_bytes: usize,
+    are_times_full: bool,
     ended: Option<(Instant, End)>,
     revision: u64,
     /// Up to when it is recorded, in milliseconds since 1970-01-01 UTC.
@@ -166,6 +173,9 @@ impl Recording {
                 cost: None,
                 notes: Vec::new(),
                 nothing: Vec::new(),
+                times: Vec::new(),
+                times_bytes: 0,
+                are_times_full: false,
                 ended: None,
                 revision: 0,
                 until: since.0,
@@ -185,6 +195,7 @@ impl Recording {
         contents.cpu.clear();
         contents.monitors.clear();
         contents.sites.clear();
+        contents.comments.clear();
     }
 
     /// Adds what the agent has written since the last look.
@@ -248,6 +259,20 @@ impl Recording {
             }
             data.allocated = sums;
             data.sites = Some(table);
+        }
+        for mut chunk in take_times(&mut contents.comments) {
+            // The counts are those of this recording.
+            chunk.is_first = false;
+            data.times_bytes += chunk.bytes();
+            if data.times_bytes <= MAX_TIMES {
+                data.times.push(chunk);
+            } else if !data.are_times_full {
+                data.are_times_full = true;
+                data.notes.push(format!(
+                    "the recording holds {} MB of times; later samples are in the sums alone",
+                    MAX_TIMES >> 20
+                ));
+            }
         }
         for remark in &contents.comments {
             if let Some(Mark::Nothing(nothing)) = Mark::parse(remark)
@@ -434,6 +459,13 @@ impl Recording {
     /// How samples are spread over the time.
     pub fn timeline(&self) -> Timeline {
         self.data.lock().costs.timeline()
+    }
+
+    /// The samples with their times that came since the last call, where the agent's `timeline=y` has them.
+    pub fn take_times(&self) -> Vec<Chunk> {
+        let mut data = self.data.lock();
+        (data.times_bytes, data.are_times_full) = (0, false);
+        std::mem::take(&mut data.times)
     }
 
     /// All that was recorded, as a profile file has it.

@@ -256,11 +256,20 @@ impl AgentStream {
     }
 }
 
-/// The bytes up to the end of the last table: a process that was killed may have written a part of one.
+/// The bytes up to the end of the last table and of the remarks that follow it: a process that was killed may have
+/// written a part of either.
 fn whole_tables(text: &[u8]) -> usize {
     const END: &[u8] = b" END\n";
     let ends = text.windows(END.len()).rposition(|part| part == END);
-    ends.map_or(0, |at| at + END.len())
+    let Some(mut end) = ends.map(|at| at + END.len()) else {
+        return 0;
+    };
+    while text[end..].starts_with(b"# ")
+        && let Some(length) = text[end..].iter().position(|&byte| byte == b'\n')
+    {
+        end += length + 1;
+    }
+    end
 }
 
 impl Drop for AgentStream {
@@ -290,12 +299,13 @@ mod tests {
         let (mut stream, mut agent) = connected(folder.path());
         let table = b"CPU SAMPLES BEGIN (total = 1) x\nCPU SAMPLES END\n";
         agent.write_all(table).unwrap();
+        agent.write_all(b"# a\n# b\n").unwrap();
         agent
             .write_all(b"CPU SAMPLES BEGIN (total = 2) x\n")
             .unwrap();
         drop(agent);
         let rest = stream.rest(Duration::from_secs(5));
-        assert_eq!(rest.as_bytes(), table);
+        assert_eq!(rest.as_bytes(), [&table[..], b"# a\n# b\n"].concat());
     }
 
     #[test]

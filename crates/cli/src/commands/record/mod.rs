@@ -120,6 +120,10 @@ impl Record {
         if self.wall {
             self.options.insert_str(0, "cpu=wall,");
         }
+        if self.modes().contains(&Mode::Cpu) {
+            // What the user says counts, as it comes later.
+            self.options.insert_str(0, "timeline=y,");
+        }
         check_options(&self.options, &self.modes()).map_err(anyhow::Error::msg)?;
         self.check_output()?;
         let jvm = self.pid.map(jvm).transpose()?;

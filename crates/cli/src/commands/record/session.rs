@@ -17,6 +17,7 @@ use hprof_analysis::stacks::{Measure, Weights};
 use hprof_server::events::Events;
 use hprof_server::live::{End, JvmFacts, JvmId, Live, Mode, Pid, Recording};
 use hprof_server::{TemporaryFolder, temporary_folder};
+use hprof_stacks::events::Chunk;
 use jiff::{SignedDuration, Timestamp};
 use rustix::process::{Signal, kill_process};
 
@@ -46,6 +47,8 @@ pub struct Session<'a> {
     stop: Arc<AtomicBool>,
     modes: Vec<Mode>,
     windows: Option<Windows>,
+    /// Samples with their times that no file has yet.
+    times: Vec<Chunk>,
     is_written: bool,
     /// The program was told to end.
     is_passed_on: Cell<bool>,
@@ -65,6 +68,7 @@ impl<'a> Session<'a> {
             stop,
             modes: record.modes(),
             windows: record.each.map(|each| Windows::new(each, keeps)),
+            times: Vec::new(),
             is_written: false,
             is_passed_on: Cell::new(false),
         })
@@ -260,6 +264,7 @@ impl<'a> Session<'a> {
     fn write(&mut self, recording: &Recording) -> anyhow::Result<bool> {
         let facts = &recording.facts;
         let contents = self.costs(recording);
+        self.times.extend(recording.take_times());
         // Calls may be there without a millisecond of time.
         let mut all = Measure::ALL.into_iter();
         if !all.any(|measure| Weights::of(&contents, measure).is_some_and(|it| it.total > 0)) {
@@ -281,6 +286,7 @@ impl<'a> Session<'a> {
             None => recording.status().seconds,
         };
         self.write_file(&contents, facts, seconds, &output)?;
+        self.times.clear();
         self.is_written = true;
         let written = PathBuf::from(&output);
         if self.record.open {
@@ -305,6 +311,9 @@ impl<'a> Session<'a> {
     ) -> anyhow::Result<()> {
         let mut text = Vec::new();
         export::hprof::text(contents, &mut text)?;
+        for chunk in &self.times {
+            writeln!(text, "# {}", chunk.text(0))?;
+        }
         // Pages show the name.
         let profile = self.folder.path().join(default_name(facts));
         let profile = profile.with_extension("hprof.txt");

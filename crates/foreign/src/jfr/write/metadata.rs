@@ -16,6 +16,7 @@ pub(super) mod id {
     pub(in super::super) const ALLOCATION_SAMPLE: u64 = 102;
     pub(in super::super) const MONITOR_ENTER: u64 = 103;
     pub(in super::super) const SPREAD: u64 = 104;
+    pub(in super::super) const ACTIVE_SETTING: u64 = 105;
 }
 
 const STACK_FRAME: u64 = 37;
@@ -28,6 +29,15 @@ const CATEGORY: u64 = 202;
 const TIMESTAMP: u64 = 203;
 const TIMESPAN: u64 = 204;
 const DATA_AMOUNT: u64 = 205;
+
+/// When the events of a chunk happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Times {
+    /// When they say.
+    True,
+    /// That is not known.
+    Spread,
+}
 
 /// An element of the tree.
 struct Element {
@@ -99,7 +109,7 @@ fn event(name: &str, id: u64, label: &str) -> Element {
         .measured("startTime", TIMESTAMP, "TICKS")
 }
 
-fn root() -> Element {
+fn root(times: Times) -> Element {
     let frames = element("field").with("name", "frames");
     let frames = frames.with("class", STACK_FRAME).with("dimension", 1);
     let types = element("metadata")
@@ -174,7 +184,13 @@ fn root() -> Element {
             .pooled("stackTrace", id::STACK_TRACE)
             .pooled("monitorClass", id::CLASS),
         )
-        .child(event(super::SPREAD, id::SPREAD, "Times Are Spread Evenly"))
+        .child(match times {
+            Times::True => event("jdk.ActiveSetting", id::ACTIVE_SETTING, "Recording Setting")
+                .field("id", LONG)
+                .field("name", STRING)
+                .field("value", STRING),
+            Times::Spread => event(super::SPREAD, id::SPREAD, "Times Are Spread Evenly"),
+        })
         .child(annotation_type("jdk.jfr.Label", LABEL))
         .child(
             class("jdk.jfr.Category", CATEGORY)
@@ -196,10 +212,10 @@ fn root() -> Element {
 }
 
 /// The body of the event: three numbers, strings, and the tree.
-pub(super) fn body() -> Bytes {
+pub(super) fn body(times: Times) -> Bytes {
     let mut strings: Vec<String> = Vec::new();
     let mut tree = Bytes::default();
-    write(&root(), &mut strings, &mut tree);
+    write(&root(times), &mut strings, &mut tree);
     let mut body = Bytes::default();
     for number in [super::START_TICKS, 0, 1] {
         body.number(number);
@@ -258,13 +274,18 @@ mod tests {
 
     #[test]
     fn types_are_what_mission_control_requires() {
-        let root = root();
+        for times in [Times::True, Times::Spread] {
+            are_what_mission_control_requires(&root(times));
+        }
+    }
+
+    fn are_what_mission_control_requires(root: &Element) {
         let types = &root.children[0].children;
         let by_id: BTreeMap<&str, &Element> =
             types.iter().map(|it| (of(it, "id").unwrap(), it)).collect();
         assert_eq!(by_id.len(), types.len(), "each has a number of its own");
         let mut used = Vec::new();
-        referred(&root, &mut used);
+        referred(root, &mut used);
         for id in used {
             assert!(by_id.contains_key(id), "{id} is not declared");
         }

@@ -1,19 +1,21 @@
-//! Writes a recording that `jfr` and JDK Mission Control open: one chunk with the samples, the
-//! allocation and the contention of a profile.
+//! Writes a recording that `jfr` and JDK Mission Control open: a chunk with the samples, the
+//! allocation and the contention of a profile. What has times comes first, in a chunk of its own.
 
 mod bytes;
 mod metadata;
 mod pools;
+mod timed;
 
-use hprof_format::ids::TraceSerial;
+use hprof_format::ids::{ThreadSerial, TraceSerial};
 use hprof_stacks::pictures::profile::Profile;
+use hprof_stacks::timeline::Timeline;
 use hprof_stacks::{Measure, Weights};
 
 use bytes::Bytes;
 use metadata::id;
 use pools::Pools;
 
-/// The type of event that a recording declares, and never has, if its profile did not say when events happened.
+/// The type of event that a chunk declares, and never has, if its profile did not say when events happened.
 pub(super) const SPREAD: &str = "hprof.TimesAreSpread";
 
 /// The clock's value at the start; it counts nanoseconds.
@@ -37,22 +39,37 @@ pub fn measures(profile: &Profile<'_>) -> Vec<Measure> {
     all.into_iter().filter(|&measure| has(measure)).collect()
 }
 
-/// The bytes of a recording of those of a profile's measures that [`measures`] names. Profiles do not
-/// say when a sample was taken, so events stand a millisecond apart.
-pub fn write(profile: &Profile<'_>, created_millis: Option<u64>) -> Vec<u8> {
-    let mut writer = Writer {
-        profile,
-        pools: Pools::default(),
-        chunk: Bytes(vec![0; HEAD]),
-        now: START_TICKS,
-    };
-    for measure in measures(profile) {
+/// The bytes of a recording of those of a profile's measures that [`measures`] names. Costs of which the profile does not
+/// say when they arose stand a millisecond apart.
+pub fn write(
+    profile: &Profile<'_>,
+    created_millis: Option<u64>,
+    timeline: Option<&Timeline>,
+) -> Vec<u8> {
+    let all = measures(profile);
+    let is_timed = |measure: &Measure| timeline.is_some_and(|it| timed::has(it, *measure));
+    let (with_times, without): (Vec<_>, Vec<_>) = all.into_iter().partition(is_timed);
+    let mut bytes = Vec::new();
+    if let Some(timeline) = timeline.filter(|_| !with_times.is_empty()) {
+        bytes = timed::chunk(profile, &with_times, timeline);
+        if without.is_empty() {
+            return bytes;
+        }
+    }
+    let mut writer = Writer::new(profile);
+    for measure in without {
         let weights = profile.weights.iter().find(|it| it.measure == measure);
         if let Some(weights) = weights {
             writer.events(weights);
         }
     }
-    writer.finish(created_millis.unwrap_or(0))
+    let length = writer.now - START_TICKS;
+    let start = match timeline {
+        Some(timeline) => timeline.span.from.max(0).cast_unsigned(),
+        None => created_millis.unwrap_or(0).saturating_mul(TICKS_PER_MILLI),
+    };
+    bytes.append(&mut writer.finish(start, length, metadata::Times::Spread));
+    bytes
 }
 
 struct Writer<'a> {
@@ -62,7 +79,16 @@ struct Writer<'a> {
     now: u64,
 }
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
+    fn new(profile: &'a Profile<'a>) -> Self {
+        Self {
+            profile,
+            pools: Pools::default(),
+            chunk: Bytes(vec![0; HEAD]),
+            now: START_TICKS,
+        }
+    }
+
     fn events(&mut self, weights: &Weights) {
         let for_each = weights.total.div_ceil(MAX_SAMPLES).max(1);
         // The sum of rounded numbers of samples is the rounded sum.
@@ -96,29 +122,37 @@ impl Writer<'_> {
     fn trace(&mut self, trace: TraceSerial) -> (u64, u64) {
         let stacks = self.profile.stacks;
         let thread = stacks.trace(trace).and_then(|trace| trace.thread);
-        let thread = thread.map_or(0, |serial| {
+        (self.thread(thread), self.pools.stack(trace, stacks))
+    }
+
+    fn thread(&mut self, thread: Option<ThreadSerial>) -> u64 {
+        thread.map_or(0, |serial| {
             let name = (self.profile.thread_name)(serial);
             let name = name.unwrap_or_else(|| format!("thread {serial}"));
             self.pools.thread(serial, name)
-        });
-        (thread, self.pools.stack(trace, stacks))
+        })
     }
 
     fn event(&mut self, of: u64, values: &[u64]) {
+        self.event_at(self.now, of, values);
+        self.now = self.now.saturating_add(TICKS_PER_MILLI);
+    }
+
+    fn event_at(&mut self, ticks: u64, of: u64, values: &[u64]) {
         let mut body = Bytes::default();
-        body.number(self.now);
+        body.number(ticks);
         for &value in values {
             body.number(value);
         }
         self.chunk.event(of, &body);
-        self.now = self.now.saturating_add(TICKS_PER_MILLI);
     }
 
-    fn finish(mut self, created_millis: u64) -> Vec<u8> {
+    /// The bytes of the chunk: its start in nanoseconds since 1970-01-01 UTC, its length in ticks.
+    fn finish(mut self, start: u64, length: u64, times: metadata::Times) -> Vec<u8> {
         let pools = self.chunk.0.len() as u64;
         self.chunk.event(1, &self.pools.body());
         let metadata = self.chunk.0.len() as u64;
-        self.chunk.event(0, &metadata::body());
+        self.chunk.event(0, &metadata::body(times));
         let mut head = Vec::with_capacity(HEAD);
         head.extend_from_slice(super::MAGIC);
         head.extend_from_slice(&[0, 2, 0, 0]);
@@ -126,8 +160,8 @@ impl Writer<'_> {
             self.chunk.0.len() as u64,
             pools,
             metadata,
-            created_millis.saturating_mul(TICKS_PER_MILLI),
-            self.now - START_TICKS,
+            start,
+            length,
             START_TICKS,
             TICKS_PER_SECOND,
         ];

@@ -1,0 +1,190 @@
+//! The times of samples in the agent's own profiles.
+
+use hprof_foreign::Note;
+use hprof_format::ids::TraceSerial;
+use hprof_format::model::CpuKind;
+use hprof_stacks::Measure;
+use hprof_stacks::events::{self, Chunk, Clock};
+use hprof_stacks::timeline::{Moment, Timeline};
+use rustc_hash::FxHashMap;
+
+use super::options::{ReadError, ReadOptions};
+use super::{Contents, CpuRow, CpuTable};
+
+/// Takes the times of samples into contents that have all else. Where a part of the time is wanted, the costs are those
+/// of that part.
+pub(super) fn take(
+    contents: &mut Contents,
+    chunks: &[Chunk],
+    options: &ReadOptions<'_>,
+) -> Result<(), ReadError> {
+    let chunks = events::counted(chunks);
+    let Some(span) = events::span(chunks) else {
+        return Ok(());
+    };
+    let damaged = chunks.iter().filter(|chunk| !chunk.is_sound()).count();
+    if damaged > 0 {
+        let note = format!("the times of samples are damaged in {damaged} places");
+        contents.damage.note(note);
+        options.check(&contents.damage)?;
+    }
+    contents.span = Some(span);
+    let window = options.window(Some(span))?;
+    if !options.with_times && window.is_none() {
+        return Ok(());
+    }
+    let lost: u64 = chunks.iter().map(|chunk| chunk.lost).sum();
+    contents
+        .notes
+        .extend((lost > 0).then_some(Note::WithoutTime(lost)));
+    let stacks = &contents.stacks;
+    let known = |trace| match stacks.trace(trace) {
+        Some(_) => trace,
+        None => TraceSerial::SYSTEM,
+    };
+    let part = window.unwrap_or(span);
+    let all = chunks.iter().flat_map(Chunk::events);
+    let mut moments: Vec<Moment> = all
+        // Clocks are set, and a sample may be read a moment after its time.
+        .map(|event| (event.at.clamp(span.from, span.to - 1), event))
+        .filter(|&(at, _)| part.contains(at))
+        .map(|(at, event)| Moment {
+            at,
+            value: event.weight,
+            trace: known(event.trace),
+            thread: event.thread,
+            measure: Measure::Samples,
+        })
+        .collect();
+    moments.sort_by_key(|moment| moment.at);
+    if window.is_some() {
+        keep(contents, &moments);
+    }
+    let is_cpu = chunks.iter().all(|chunk| chunk.clock == Clock::Cpu);
+    let interval = chunks.first().map(|chunk| chunk.interval);
+    contents.timeline = options.with_times.then_some(Timeline {
+        span,
+        sample_nanos: interval.filter(|_| is_cpu),
+        is_wall: !is_cpu,
+        moments,
+    });
+    Ok(())
+}
+
+/// Replaces the costs by those of the samples of a part of the time. What has no times goes, and a note says so.
+fn keep(contents: &mut Contents, moments: &[Moment]) {
+    let mut costs: FxHashMap<TraceSerial, u64> = FxHashMap::default();
+    for moment in moments {
+        *costs.entry(moment.trace).or_default() += moment.value;
+    }
+    let mut rows: Vec<CpuRow> = costs
+        .into_iter()
+        .map(|(trace, cost)| CpuRow {
+            trace,
+            cost,
+            calls: None,
+        })
+        .collect();
+    rows.sort_unstable_by_key(|row| row.trace);
+    let is_times = |table: &CpuTable| table.kind == CpuKind::Times;
+    let gone = [
+        (Measure::Time, contents.cpu.iter().any(is_times)),
+        (Measure::AllocatedBytes, !contents.sites.is_empty()),
+        (Measure::Contention, !contents.monitors.is_empty()),
+    ];
+    let gone = gone.into_iter().filter_map(|(it, is)| is.then_some(it));
+    let gone: Vec<Measure> = gone.collect();
+    contents
+        .notes
+        .extend((!gone.is_empty()).then_some(Note::Timeless(gone)));
+    contents.cpu = vec![CpuTable {
+        kind: CpuKind::Samples,
+        total: rows.iter().map(|row| row.cost).sum(),
+        rows,
+    }];
+    contents.sites.clear();
+    contents.monitors.clear();
+    contents.old_cpu.clear();
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+
+    use hprof_stacks::events::Event;
+    use hprof_stacks::timeline::Window;
+
+    use super::super::text;
+    use super::*;
+
+    const START: i64 = 1_764_381_000_000_000_000;
+    const TABLE: &str = "TRACE 300001:\n\tA.b(A.java:7)\nTRACE 300002:\n\tA.c(A.java:9)\n\
+        CPU SAMPLES BEGIN (total = 6) Sat Nov 21 03:10:42 2026\n\
+        rank   self  accum   count trace method\n\
+        \u{20}  1 66.67% 66.67%       4 300001 A.b\n\
+        \u{20}  2 33.33% 99.99%       2 300002 A.c\n\
+        CPU SAMPLES END\n";
+
+    /// A profile of two seconds: `A.b` in the first, `A.c` in the second.
+    fn profile() -> String {
+        let mut chunk = Chunk::begin(Clock::Cpu, 10_000_000, START);
+        chunk.to = START + 2_000_000_000;
+        for (millis, trace, weight) in [(100, 1, 3), (900, 1, 1), (1500, 2, 2)] {
+            chunk.push(Event {
+                at: START + millis * 1_000_000,
+                trace: TraceSerial::new(TraceSerial::BASE + trace),
+                thread: None,
+                weight,
+            });
+        }
+        format!("{TABLE}# {}\n# a remark\n", chunk.text(0))
+    }
+
+    fn read(text: &str, from: Option<i64>, with_times: bool) -> Contents {
+        let choose = |span: Option<Window>| -> Result<Window, Box<dyn Error + Send + Sync>> {
+            let span = span.ok_or("no times")?;
+            let from = span.from + from.unwrap_or(0);
+            Ok(Window { from, ..span })
+        };
+        let options = ReadOptions {
+            window: from.is_some().then_some(&choose),
+            with_times,
+            ..ReadOptions::default()
+        };
+        let (mut contents, chunks) = text::read(text);
+        take(&mut contents, &chunks, &options).unwrap();
+        contents
+    }
+
+    #[test]
+    fn a_part_has_the_samples_of_its_time() {
+        let all = read(&profile(), None, true);
+        assert_eq!(all.comments, ["a remark"]);
+        assert_eq!(all.span.unwrap().length(), 2_000_000_000);
+        let timeline = all.timeline.unwrap();
+        assert_eq!(timeline.sample_nanos, Some(10_000_000));
+        assert_eq!(timeline.moments.len(), 3);
+        assert_eq!(timeline.moments[0].at, START + 100_000_000);
+        assert_eq!(all.cpu[0].total, 6);
+        let part = read(&profile(), Some(500_000_000), false);
+        assert_eq!((part.cpu.len(), part.cpu[0].total), (1, 3));
+        assert!(part.timeline.is_none() && part.notes.is_empty());
+    }
+
+    #[test]
+    fn what_has_no_times_is_named() {
+        let monitors = "MONITOR TIME BEGIN (total = 3 ms) Sat Nov 21 03:10:42 2026\n\
+            rank   self  accum   count trace monitor\n\
+            \u{20}  1 100.00% 100.00%      1 300001 java.lang.Object (Java)\n\
+            MONITOR TIME END\n";
+        let part = read(&format!("{monitors}{}", profile()), Some(0), false);
+        assert_eq!(part.notes, [Note::Timeless(vec![Measure::Contention])]);
+        assert!(part.monitors.is_empty());
+    }
+
+    #[test]
+    fn damaged_times_are_damage() {
+        let text = profile().replace("data=", "data=//8");
+        assert_eq!(read(&text, None, true).damage.count, 1);
+    }
+}
