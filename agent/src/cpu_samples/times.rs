@@ -106,7 +106,7 @@ impl Times {
         self.chunks.push(chunk);
     }
 
-    /// Returns whether so many samples wait that they should be written before a dump.
+    /// Returns whether more than 256 kB of samples wait, which are then written before a dump.
     pub fn is_much(&self) -> bool {
         self.chunks.iter().map(Chunk::bytes).sum::<usize>() > MAX_WAITING
     }

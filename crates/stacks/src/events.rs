@@ -135,7 +135,7 @@ impl Chunk {
         events.bytes.is_empty()
     }
 
-    /// The chunk as a text for a profile. Its times are moved by so many nanoseconds, from the clock that they were taken
+    /// The chunk as a text for a profile. `moved` nanoseconds are added to its times: the distance from the clock that they were taken
     /// by to the time since 1970-01-01 UTC.
     pub fn text(&self, moved: i64) -> String {
         let mut text = format!(
