@@ -38,6 +38,11 @@ impl<T: Copy> Way<T> {
         way.with(parts, None, place, note)
     }
 
+    /// The object that the way leads to.
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
     /// The way to a child of the last object.
     pub fn down(&self, parts: &Parts<'_>, child: Place, note: T) -> Self {
         self.with(parts, Some(self.place), child, note)

@@ -1,5 +1,7 @@
 //! The elements of a collection, and the nodes of a list of the program's own.
 
+use std::rc::Rc;
+
 use rustc_hash::FxHashMap;
 
 use super::candidates::SAMPLE;
@@ -68,15 +70,18 @@ pub(super) fn elements(
     let mut references = ReferencesSeen::default();
     let mut largest = std::collections::BinaryHeap::new();
     let branches = Branches::new(parts);
-    let mut todo = from.to_vec();
-    let mut containers: Vec<Place> = from.iter().map(|(place, _)| *place).collect();
-    while let (Some((place, way)), Some(container)) = (todo.pop(), containers.pop()) {
+    // With the way to the object above, which many of a table share, or with the way to the object itself.
+    let mut todo: Vec<(Place, Place, Rc<Way<Place>>)> = (from.iter())
+        .map(|&(place, way)| (place, place, Rc::new(way)))
+        .collect();
+    while let Some((place, container, above)) = todo.pop() {
+        let way = match above.place() == place {
+            true => above,
+            false => Rc::new(above.down(parts, place, container)),
+        };
         for child in dominators.children(Some(place)) {
             references.see(snapshot, child);
-            let mut go = |child, container| {
-                todo.push((child, way.down(parts, child, container)));
-                containers.push(container);
-            };
+            let mut go = |child, container| todo.push((child, container, Rc::clone(&way)));
             if let Some(inside) = parts.collection_of(container, place, child) {
                 add(&mut inner, child, own(child));
                 go(child, inside);
