@@ -337,8 +337,9 @@ impl Events {
 /// The event that states a setting of the recording.
 const SETTING: &str = "jdk.ActiveSetting";
 
-/// A time as settings state it: `20 ms` of the JDK, nanoseconds alone of async-profiler.
-fn interval(text: &str) -> Option<u64> {
+/// The nanoseconds of a time as settings state it: `20 ms` of the JDK, nanoseconds alone of async-profiler. `None` if it is no
+/// time, or 0.
+pub fn interval(text: &str) -> Option<u64> {
     let (number, unit) = text.trim().split_once(' ').unwrap_or((text.trim(), "ns"));
     let factor = match unit {
         "ns" => 1,

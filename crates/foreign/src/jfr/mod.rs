@@ -9,6 +9,7 @@
 //! up at its end, once for each stack. So memory grows with the pools of one chunk per CPU, and with the
 //! different stacks of the file. CPUs pass over chunks side by side.
 
+pub mod any;
 mod bytes;
 mod chunk;
 mod costs;
@@ -28,6 +29,7 @@ use std::sync::OnceLock;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+pub use events::interval;
 pub(crate) use span::span;
 
 use crate::{Profile, Unreadable};

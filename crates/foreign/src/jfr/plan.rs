@@ -9,9 +9,9 @@ use super::facts::Fact;
 use super::metadata::{Metadata, TypeId, Unit};
 
 /// Types in types in types.
-const MAX_DEPTH: usize = 8;
+pub(super) const MAX_DEPTH: usize = 8;
 /// The steps of a type; JVMs have no type with more than 60.
-const MAX_STEPS: usize = 2_000;
+pub(super) const MAX_STEPS: usize = 2_000;
 
 /// The fields that mean something here. Their names are those of the JDK and of async-profiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,7 +93,7 @@ impl Value<'_> {
 
 /// How a field is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Encoding {
+pub(super) enum Encoding {
     Number,
     Byte,
     Four,
@@ -102,7 +102,7 @@ enum Encoding {
 }
 
 impl Encoding {
-    fn of(type_name: &str) -> Option<Self> {
+    pub(super) fn of(type_name: &str) -> Option<Self> {
         Some(match type_name {
             "int" | "long" | "short" | "char" => Self::Number,
             "byte" | "boolean" => Self::Byte,
@@ -171,6 +171,11 @@ impl Plan {
             Step::One { role, .. } => *role == Some(of_role),
             Step::Inside(_) | Step::Many(_) => false,
         })
+    }
+
+    /// True if values take no bytes.
+    pub(super) fn is_empty(&self) -> bool {
+        self.steps.is_empty()
     }
 
     /// Passes over a value.

@@ -6,18 +6,24 @@ use super::bytes::Cursor;
 use super::metadata::{Metadata, TypeId};
 use super::plan::Plans;
 
+/// Stands for the pools of all types.
+pub(super) const ALL: &str = "*";
+
 /// Where entries are in the chunk. No room is made for entries that a checkpoint only claims to have.
 #[derive(Debug, Default)]
 pub(super) struct Pools {
+    has_all: bool,
     needed: FxHashSet<TypeId>,
     places: FxHashMap<TypeId, FxHashMap<u64, usize>>,
 }
 
 impl Pools {
-    /// Pools of a chunk, of which those of types with these names are kept.
+    /// Pools of a chunk, of which those of types with these names are kept, or [`ALL`].
     pub(super) fn new(metadata: &Metadata<'_>, needed: &[&str]) -> Self {
+        let has_all = needed.contains(&ALL);
         let needed = needed.iter().flat_map(|name| metadata.named(name));
         Self {
+            has_all,
             needed: needed.collect(),
             ..Self::default()
         }
@@ -35,7 +41,7 @@ impl Pools {
             let of = TypeId(u32::try_from(cursor.number()?).ok()?);
             let count = cursor.length()?;
             let plan = plans.get(of)?;
-            let mut places = match self.needed.contains(&of) {
+            let mut places = match self.has_all || self.needed.contains(&of) {
                 true => Some(self.places.entry(of).or_default()),
                 false => None,
             };

@@ -51,9 +51,9 @@ enum FrameKind {
 }
 
 /// Looks up one chunk.
-struct Names<'a, 'b> {
-    source: Source<'a, 'b>,
-    builder: &'b mut Builder,
+pub(super) struct Names<'a, 'b> {
+    pub(super) source: Source<'a, 'b>,
+    pub(super) builder: &'b mut Builder,
     methods: FxHashMap<Entry, (String, String)>,
     frames: FxHashMap<RawFrame, FrameIndex>,
     kinds: FxHashMap<Entry, FrameKind>,
@@ -84,19 +84,7 @@ pub(super) fn resolve<'a>(
         choice,
         moments,
     } = into;
-    let mut names = Names {
-        source: Source::new(chunk, pools, plans),
-        builder,
-        methods: FxHashMap::default(),
-        frames: FxHashMap::default(),
-        kinds: FxHashMap::default(),
-        has_libraries: false,
-        threads: FxHashMap::default(),
-        classes: FxHashMap::default(),
-    };
-    // The JDK has no frames of the kernel; async-profiler lists all kinds that it has.
-    let of_kernel = names.entries_named("jdk.types.FrameType", |name| name == "Kernel");
-    names.has_libraries = !of_kernel.is_empty();
+    let mut names = Names::new(Source::new(chunk, pools, plans), builder);
     let states = States::of(&mut names);
     let types = events.types;
     let stack_of = |key: &Key| Entry {
@@ -152,7 +140,7 @@ pub(super) fn resolve<'a>(
 
 /// A class's name in source form, without what differs from run to run. Hidden classes of JDK 17 and 21 have two
 /// numbers, address and hash: `App$$Lambda+0x00000000800c5400/1760126453`.
-fn class_name(name: &str) -> String {
+pub(super) fn class_name(name: &str) -> String {
     let name = source_form(name);
     family(&family(&name)).into_owned()
 }
@@ -202,20 +190,31 @@ impl<'a, 'b> Source<'a, 'b> {
     }
 
     /// Reads an entry of a pool; `None` if the chunk lacks it.
-    fn entry(&self, entry: Entry, found: &mut impl FnMut(Found<'a>)) -> Option<()> {
+    pub(super) fn entry(&self, entry: Entry, found: &mut impl FnMut(Found<'a>)) -> Option<()> {
         let place = self.pools.place(entry.of, entry.key)?;
         let plan = self.plans.made(entry.of)?;
         plan.walk(&mut Cursor::new(self.chunk, place), found)
     }
 
+    /// Where an entry is in the chunk; `None` if the chunk lacks it.
+    pub(super) fn at(&self, entry: Entry) -> Option<Cursor<'a>> {
+        let place = self.pools.place(entry.of, entry.key)?;
+        Some(Cursor::new(self.chunk, place))
+    }
+
+    /// The name of a type; empty if the chunk lacks it.
+    pub(super) fn type_name(&self, id: TypeId) -> &'b str {
+        self.plans.metadata.name(id).unwrap_or_default()
+    }
+
     /// The text that an entry is, or has as its name.
-    fn text(&self, entry: Entry, depth: u8) -> Cow<'a, str> {
+    pub(super) fn text(&self, entry: Entry, depth: u8) -> Cow<'a, str> {
         self.name(entry, depth)
             .map_or(Cow::Borrowed(""), Text::decode)
     }
 
     /// The text of a value in an entry: its own, or that of another entry.
-    fn value(&self, value: Value<'a>, depth: u8) -> Cow<'a, str> {
+    pub(super) fn value(&self, value: Value<'a>, depth: u8) -> Cow<'a, str> {
         self.found(value, depth)
             .map_or(Cow::Borrowed(""), Text::decode)
     }
@@ -253,7 +252,25 @@ impl<'a, 'b> Source<'a, 'b> {
     }
 }
 
-impl<'a> Names<'a, '_> {
+impl<'a, 'b> Names<'a, 'b> {
+    /// Names of a chunk, which go into a profile.
+    pub(super) fn new(source: Source<'a, 'b>, builder: &'b mut Builder) -> Self {
+        let mut names = Self {
+            source,
+            builder,
+            methods: FxHashMap::default(),
+            frames: FxHashMap::default(),
+            kinds: FxHashMap::default(),
+            has_libraries: false,
+            threads: FxHashMap::default(),
+            classes: FxHashMap::default(),
+        };
+        // The JDK has no frames of the kernel; async-profiler lists all kinds that it has.
+        let of_kernel = names.entries_named("jdk.types.FrameType", |name| name == "Kernel");
+        names.has_libraries = !of_kernel.is_empty();
+        names
+    }
+
     /// The entries of a pool whose names are as asked for.
     fn entries_named(&mut self, of_type: &str, is_asked_for: impl Fn(&str) -> bool) -> Vec<Entry> {
         let source = self.source;
@@ -270,7 +287,7 @@ impl<'a> Names<'a, '_> {
     }
 
     /// The text of an entry, as far as there is room for names.
-    fn text(&mut self, entry: Entry) -> Cow<'a, str> {
+    pub(super) fn text(&mut self, entry: Entry) -> Cow<'a, str> {
         let text = self.source.text(entry, 0);
         self.builder.within_room(text)
     }
@@ -281,7 +298,7 @@ impl<'a> Names<'a, '_> {
         self.builder.within_room(text)
     }
 
-    fn stack(&mut self, stack: Entry) -> Option<StackIndex> {
+    pub(super) fn stack(&mut self, stack: Entry) -> Option<StackIndex> {
         let mut frames = Vec::new();
         let mut frame = RawFrame::default();
         let source = self.source;
@@ -334,7 +351,7 @@ impl<'a> Names<'a, '_> {
     }
 
     /// Class and name of a method.
-    fn method(&mut self, method: Entry) -> (String, String) {
+    pub(super) fn method(&mut self, method: Entry) -> (String, String) {
         let (mut class, mut name) = (None, None);
         let _ = self.source.entry(method, &mut |found| match found {
             Found::Field(Role::Type, value) => class = Some(value),
@@ -362,7 +379,7 @@ impl<'a> Names<'a, '_> {
         found
     }
 
-    fn thread(&mut self, thread: Entry) -> Option<ThreadSerial> {
+    pub(super) fn thread(&mut self, thread: Entry) -> Option<ThreadSerial> {
         if let Some(&known) = self.threads.get(&thread) {
             return known;
         }
