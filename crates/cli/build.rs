@@ -69,6 +69,7 @@ fn build() -> Result<(), String> {
         ("gc", &["common.js", "chart.js", "gc.js"][..]),
         ("stacks", &["common.js", "stacks.js"]),
         ("memory", &["common.js", "chart.js", "memory.js"]),
+        ("findings", &["common.js", "findings.js"]),
     ] {
         let scripts = scripts.iter().map(|script| format!("sheet/{script}"));
         write_policy(&out, name, &style, &scripts.collect::<Vec<_>>())?;

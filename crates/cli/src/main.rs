@@ -28,6 +28,7 @@ mod capture;
 mod cli;
 mod commands;
 mod export;
+mod findings;
 mod from_jvm;
 mod gc;
 mod headings;

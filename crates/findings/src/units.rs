@@ -2,7 +2,8 @@
 
 /// A share of 1 in percent.
 pub(crate) fn percent(share: f64) -> String {
-    let percent = share * 100.0;
+    // An empty sum is -0.
+    let percent = share * 100.0 + 0.0;
     match percent {
         percent if percent > 0.0 && percent < 9.95 => format!("{percent:.1} %"),
         percent => format!("{percent:.0} %"),
@@ -11,7 +12,7 @@ pub(crate) fn percent(share: f64) -> String {
 
 /// A number of threads, on average.
 pub(crate) fn threads(count: f64) -> String {
-    match format!("{count:.1}") {
+    match format!("{:.1}", count + 0.0) {
         one if one == "1.0" => "1 thread".to_owned(),
         count => format!("{count} threads"),
     }
@@ -61,10 +62,11 @@ mod tests {
 
     #[test]
     fn figures_have_two_or_three_digits() {
-        assert_eq!(percent(0.0), "0 %");
+        assert_eq!(percent(-0.0), "0 %");
         assert_eq!(percent(0.0213), "2.1 %");
         assert_eq!(percent(0.966), "97 %");
         assert_eq!(threads(0.98), "1 thread");
+        assert_eq!(threads(-0.0), "0.0 threads");
         assert_eq!(threads(4.87), "4.9 threads");
         assert_eq!(count(1_216_692.4), "1,216,692");
         assert_eq!(count(7.0), "7");

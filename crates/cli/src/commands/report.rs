@@ -1,4 +1,4 @@
-//! `hprof-rs report`: all about a heap dump on one page.
+//! `hprof-rs report`: all about a heap dump on one page; the findings of a recording.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,15 +9,17 @@ use clap::Args;
 use hprof_server::rules::{Rule, judge};
 
 use super::convert;
+use crate::findings::{self, Recording};
 use crate::render::foreign;
 use crate::render::out::tell;
-use crate::render::screen::{print, print_json};
+use crate::render::screen::{Style, print, print_json};
 use crate::report::{Phase, Phases, Report, html, markdown};
 use crate::snapshot::{self, HeapArguments};
-use crate::written;
+use crate::{sheet, written};
 
 /// Write a report on a heap dump: leak suspects, a map of what keeps the heap alive, classes,
 /// packages, loaders, threads with stacks and locals, equal strings, system properties.
+/// Of a recording of Flight Recorder, print findings: each with figures, cause and next step.
 ///
 /// The page needs no other file and no network. It masks the values of properties with names of
 /// secrets; other texts of the program are in it as they were in memory.
@@ -48,6 +50,11 @@ pub struct ReportCommand {
     /// `hprof-rs help capture` lists the rules.
     #[arg(long, value_name = "RULE")]
     fail_above: Vec<Rule>,
+
+    /// Of a recording: a package or class of the program, such as `com.acme` or `com.acme.*Dao`; may be repeated. Findings name the
+    /// innermost line of the program [default: all but the JDK, runtimes of languages and known libraries].
+    #[arg(long, value_name = "PATTERN")]
+    own: Vec<String>,
 }
 
 const EXAMPLES: &str = "\
@@ -56,6 +63,8 @@ Examples:
   hprof-rs report --md heap.hprof > report.md
   hprof-rs report --json heap.hprof | jq '.summary'
   hprof-rs report heap.hprof --fail-above retained:com.example.Cache=100MB
+  hprof-rs report recording.jfr              what holds the program up: locks, collections, exceptions ...
+  hprof-rs report --json recording.jfr | jq '.findings[] | select(.cause)'
 docs/report-schema.md describes the JSON.";
 
 /// The forms of a report.
@@ -92,6 +101,15 @@ fn say_timings(opened: Duration, phases: &[Phase]) {
 
 impl ReportCommand {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        if let Some(recording) = findings::recording(&self.heap.file)? {
+            return self.judge_recording(recording);
+        }
+        if !self.own.is_empty() {
+            bail!(
+                "--own is for recordings; {} is none",
+                self.heap.file.display()
+            );
+        }
         let form = self.form()?;
         let began = Instant::now();
         let snapshot = snapshot::open(&self.heap.file, &self.heap.look)?;
@@ -136,6 +154,56 @@ impl ReportCommand {
         };
         written::say(&output, next);
         Ok(status)
+    }
+
+    /// Prints or writes the findings of a recording.
+    fn judge_recording(self, recording: Recording) -> anyhow::Result<ExitCode> {
+        if !self.fail_above.is_empty() {
+            bail!(
+                "--fail-above is for heap dumps; `hprof-rs report --json` has the level of each finding of a recording"
+            );
+        }
+        let output = self.output.as_deref();
+        let output = output.filter(|output| *output != Path::new("-"));
+        let form = match (self.json, self.md, output.is_some(), self.output.is_some()) {
+            (true, ..) | (_, _, true, _) => Some(self.form()?),
+            (_, true, ..) => Some(Form::Markdown),
+            // `-o -` is a page, as of a heap dump.
+            (_, _, false, true) => Some(Form::Html),
+            _ => None,
+        };
+        self.heap
+            .look
+            .memory
+            .watch(&self.heap.file.display().to_string());
+        let read = findings::read(recording, &self.own);
+        let text = match form {
+            None => {
+                return print(&findings::text(&read, Style::of_stdout()));
+            }
+            Some(Form::Json) if output.is_none() => {
+                return print_json(&read);
+            }
+            Some(Form::Json) => foreign::json(&serde_json::to_string_pretty(&read)?),
+            Some(Form::Markdown) => findings::markdown(&read),
+            Some(Form::Html) => sheet::FINDINGS.page(&read)?,
+        };
+        let Some(output) = output else {
+            return print(&text);
+        };
+        let text = match form {
+            Some(Form::Markdown) => foreign::page(&text),
+            _ => text,
+        };
+        convert::write_whole(output, text.as_bytes())
+            .with_context(|| format!("cannot write {}", output.display()))?;
+        let next = match form {
+            Some(Form::Html) => "open it in a browser",
+            Some(Form::Json) => "look at it with `jq .findings FILE`",
+            _ => "paste it into a ticket",
+        };
+        written::say(output, next);
+        Ok(ExitCode::SUCCESS)
     }
 
     /// Says how the dump keeps to the rules; gives the exit status.

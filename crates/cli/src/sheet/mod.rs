@@ -49,6 +49,13 @@ pub const MEMORY: Sheet = Sheet {
     policy: include_str!(concat!(env!("OUT_DIR"), "/memory-policy.txt")),
 };
 
+/// The page of findings of a recording.
+pub const FINDINGS: Sheet = Sheet {
+    title: "Findings",
+    script: concat!(include_str!("common.js"), include_str!("findings.js")),
+    policy: include_str!(concat!(env!("OUT_DIR"), "/findings-policy.txt")),
+};
+
 /// The form of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
