@@ -222,18 +222,18 @@ impl Visitor for Collector {
         }
         // Fields that a guard below asks for.
         let (state, of_type) = match event.name {
-            "profiler.WallClockSample" => (event.text("state"), "".into()),
+            "profiler.WallClockSample" | "jdk.ExecutionSample" => (event.text("state"), "".into()),
             "jdk.GCReferenceStatistics" => ("".into(), event.text("type")),
             _ => ("".into(), "".into()),
         };
         match event.name {
             "jdk.ActiveSetting" => all.setting(event),
-            "jdk.ExecutionSample" | "jdk.CPUTimeSample" | "datadog.ExecutionSample" => {
-                // async-profiler writes threads that sleep under the same name.
-                if event.text("state") != "STATE_SLEEPING" {
-                    let count = event.number("weight").or(event.number("samples"));
-                    all.samples.extend(sample(event, count));
-                }
+            // async-profiler writes threads that sleep under the same name.
+            "jdk.ExecutionSample" | "jdk.CPUTimeSample" | "datadog.ExecutionSample"
+                if state != "STATE_SLEEPING" =>
+            {
+                let count = event.number("weight").or(event.number("samples"));
+                all.samples.extend(sample(event, count));
             }
             "jdk.NativeMethodSample" => all.native.extend(sample(event, None)),
             "profiler.WallClockSample" if state == "STATE_RUNNABLE" => {
