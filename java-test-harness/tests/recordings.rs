@@ -150,6 +150,7 @@ fn the_jdk_reads_what_is_written(jdk: &Jdk, original: &Profile, file: &Path) {
             remarks: &[],
         },
         original.created_millis,
+        None,
     );
     std::fs::write(file, &bytes).expect("a file");
     let mut summary = Command::new(jdk.tool("jfr"));
