@@ -204,8 +204,11 @@ fn assert_phases_are_apart(scene: &Scene, file: &str, printed: &str) {
         let part = samples(&["--from", &from, "--to", &to]);
         let total = part["total"].as_u64().expect("a number");
         let own = with_calls(&part, &format!("Phases.{name}"));
+        // A phase begins in the millisecond in which its name was split: one sample of that may be in its window, and
+        // where the kernel's timers expire at ticks, one sample stands for up to 4 ms.
+        const EDGE: u64 = 4;
         assert!(
-            own >= 20 && own * 100 >= total * 98,
+            own >= 20 && (own + EDGE) * 100 >= total * 98,
             "{file}, {name}: {part}"
         );
         sum += own;
