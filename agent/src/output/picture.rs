@@ -71,6 +71,7 @@ impl PictureRecorder {
             weights: all_weights(&snapshot),
             thread_name: &thread_name,
             remarks: &remarks,
+            own: None,
         };
         let about = || {
             let run = Run {

@@ -12,6 +12,7 @@ mod changes;
 mod depth;
 pub mod events;
 mod family;
+mod lines;
 mod methods;
 mod own;
 pub mod pictures;
@@ -24,8 +25,9 @@ pub use call_tree::{CallTree, Node};
 pub use changes::change_points;
 pub use depth::Depth;
 pub use family::family;
+pub use lines::{LineCost, MethodLines, by_line};
 pub use methods::{MethodCost, by_method, by_thread};
-pub use own::{Own, OwnCost, by_own, headline};
+pub use own::{Own, OwnCost, OwnCosts, by_own, headline};
 pub use table::{Frame, FrameIndex, Stacks, Trace};
 pub use tables::{
     CpuRow, CpuTable, MonitorRow, MonitorTable, OldCpuRow, SiteRow, SiteTable, Tables,

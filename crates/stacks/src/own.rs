@@ -180,10 +180,11 @@ const MADE: [&str; 8] = [
 const PACKAGE_PARTS: usize = 3;
 
 /// Which classes are the program's.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "by", content = "patterns")]
 pub enum Own {
     /// All but the JDK, runtimes of languages, and known libraries.
+    #[default]
     Inferred,
     /// All but the JDK and runtimes of languages: in this profile nothing else is there, as when a library is profiled by itself.
     Libraries,
@@ -209,12 +210,24 @@ impl Own {
         }
     }
 
+    /// The rule of these patterns; none of no pattern.
+    pub fn given(patterns: &[String]) -> Option<Self> {
+        (!patterns.is_empty()).then(|| Self::Given(patterns.to_vec()))
+    }
+
     /// Returns true if a frame is the program's.
     pub fn is_own(&self, frame: &Frame) -> bool {
-        let class = &*frame.class_name;
-        if class.is_empty()
-            || kind_of(&frame.name()) != Kind::Program && !matches!(self, Self::Given(_))
-        {
+        self.has(&frame.class_name, &frame.name())
+    }
+
+    /// Returns true if a method is the program's, by its class and name as [`Frame::name`] gives them.
+    pub fn is_own_name(&self, name: &str) -> bool {
+        let class = name.rsplit_once('.').map_or("", |(class, _)| class);
+        self.has(class, name)
+    }
+
+    fn has(&self, class: &str, name: &str) -> bool {
+        if class.is_empty() || kind_of(name) != Kind::Program && !matches!(self, Self::Given(_)) {
             return false;
         }
         let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| class.starts_with(prefix));
@@ -264,6 +277,53 @@ pub struct OwnCost {
     pub own: u64,
     /// The package or class of what it calls that costs most, and how much; none if it calls nothing.
     pub called: Option<(String, u64)>,
+}
+
+/// The part of the program in a profile: which methods are its own, and what they cost.
+#[derive(Debug, Clone, Default)]
+pub struct OwnCosts {
+    /// The rule.
+    pub own: Own,
+    /// Its methods, that with the highest cost first.
+    pub rows: Vec<OwnCost>,
+    /// The answer in a sentence; see [`headline`].
+    pub headline: Option<String>,
+}
+
+impl OwnCosts {
+    /// Costs by a given rule, or else by the one that is inferred.
+    pub fn of(stacks: &Stacks, weights: &Weights, given: Option<&Own>) -> Self {
+        let own = given
+            .cloned()
+            .unwrap_or_else(|| Own::infer(stacks, weights));
+        let rows = by_own(stacks, weights, &own);
+        let headline = headline(&rows, weights);
+        Self {
+            own,
+            rows,
+            headline,
+        }
+    }
+
+    /// The packages of these methods, that with the highest cost first; a class without a package stands for itself.
+    pub fn packages(&self) -> Vec<String> {
+        let mut costs: FxHashMap<String, u64> = FxHashMap::default();
+        for row in &self.rows {
+            let class = row.name.rsplit_once('.').map_or("", |(class, _)| class);
+            let class = class.split('$').next().unwrap_or(class);
+            let package = class.rsplit_once('.').map_or(class, |(package, _)| package);
+            *costs.entry(short(package)).or_default() += row.cost;
+        }
+        let mut all: Vec<(String, u64)> = costs.into_iter().collect();
+        all.sort_by(|a, b| (Reverse(a.1), &a.0).cmp(&(Reverse(b.1), &b.0)));
+        all.into_iter().map(|(package, _)| package).collect()
+    }
+}
+
+/// The first parts of a package's name.
+fn short(package: &str) -> String {
+    let parts: Vec<&str> = package.split('.').take(PACKAGE_PARTS).collect();
+    parts.join(".")
 }
 
 /// Costs by the innermost method of the program, highest first.
@@ -320,11 +380,7 @@ pub fn by_own(stacks: &Stacks, weights: &Weights, own: &Own) -> Vec<OwnCost> {
 fn part_of(frame: &Frame) -> String {
     let class = &*frame.class_name;
     match class.rsplit_once('.') {
-        Some((package, _)) if kind_of(&frame.name()) != Kind::Native => package
-            .split('.')
-            .take(PACKAGE_PARTS)
-            .collect::<Vec<_>>()
-            .join("."),
+        Some((package, _)) if kind_of(&frame.name()) != Kind::Native => short(package),
         _ if class.is_empty() => "native code".to_owned(),
         _ => class.to_owned(),
     }
@@ -476,6 +532,12 @@ mod tests {
         assert_eq!(sums, expected);
         let sentence = "81 % in acme.Price.parse (F.java:41), of it 38 % in java.util.regex";
         assert_eq!(headline(&rows, &weights).as_deref(), Some(sentence));
+        let costs = OwnCosts::of(&stacks, &weights, None);
+        assert_eq!(
+            (&costs.rows, costs.packages()),
+            (&rows, vec!["acme".to_owned()])
+        );
+        assert!(own.is_own_name("acme.Price.parse") && !own.is_own_name("java.lang.String.trim"));
     }
 
     #[test]

@@ -19,7 +19,7 @@ use hprof_stacks::pictures::profile::{Profile, View, all_weights};
 use hprof_stacks::pictures::{collapsed, flame_graph, page, pprof, speedscope};
 
 use self::format::{To, format_of_name, no_format, suits, value_name};
-use super::samples::MeasureArgument;
+use super::samples::{MeasureArgument, OwnArgument};
 use crate::export::{self, heap_views, old_view};
 use crate::open::{self, FileArgument, Opened, Times};
 use crate::render::foreign;
@@ -62,6 +62,9 @@ pub struct Convert {
     /// If the file has both, convert the heap dump instead of the stacks.
     #[arg(long, conflicts_with = "measure")]
     heap: bool,
+
+    #[command(flatten)]
+    own: OwnArgument,
 
     /// The title of pictures [default: the name of the file].
     #[arg(long, value_name = "TEXT")]
@@ -211,6 +214,7 @@ impl Convert {
             weights,
             thread_name: &thread_name,
             remarks: &contents.comments,
+            own: self.own.rule(),
         };
         match to {
             To::Pprof => pprof::write(&profile, out)?,

@@ -7,14 +7,15 @@ use anyhow::{Context, bail};
 use clap::Args;
 use hprof_analysis::diff::{self, Change};
 use hprof_analysis::heap::{Group, histogram};
-use hprof_analysis::stacks::{Measure, Weights, by_method};
+use hprof_analysis::stacks::{Measure, MethodCost, OwnCost, Weights, by_method, by_own};
 use hprof_stacks::pictures::flame_graph::Drawing;
 use hprof_stacks::pictures::page::Start;
-use hprof_stacks::pictures::profile::View;
+use hprof_stacks::pictures::profile::{Answer, View};
 use hprof_stacks::pictures::{collapsed, flame_graph, page};
 use serde_json::{Value, json};
 
 use super::convert::{about, base_name, write_whole};
+use super::samples::OwnArgument;
 use crate::export::heap_views;
 use crate::mapping::MappingArgument;
 use crate::memory::MemoryArgument;
@@ -93,6 +94,9 @@ pub struct Diff {
     mapping_after: Option<PathBuf>,
 
     #[command(flatten)]
+    own: OwnArgument,
+
+    #[command(flatten)]
     memory: MemoryArgument,
 
     /// Print JSON.
@@ -163,6 +167,8 @@ struct Comparison {
     row: &'static str,
     has_objects: bool,
     changes: Vec<Change>,
+    /// Those of the program's methods with all of the JDK and libraries that they call.
+    own: Vec<Change>,
 }
 
 impl Diff {
@@ -219,6 +225,7 @@ impl Diff {
                 row: "class",
                 has_objects: true,
                 changes: diff::histograms(&old, &new),
+                own: Vec::new(),
             });
         }
         let (mut old, new) = self.weights(&before, &after)?;
@@ -227,13 +234,34 @@ impl Diff {
             old.scale_to(new.total);
         }
         if let Some(path) = &self.flamegraph {
+            let rule = self.own.rule();
+            let answer = Answer::of(&after.contents.stacks, &new, rule.as_ref());
             let old = View::of(&before.contents.stacks, &old, false);
-            let new = View::of(&after.contents.stacks, &new, false);
+            let new = View {
+                answer,
+                ..View::of(&after.contents.stacks, &new, false)
+            };
             self.draw(path, (&before, &old), (&after, &new))?;
         }
         let costs =
             |opened: &Opened, weights: &Weights| by_method(&opened.contents.stacks, weights);
+        // The second program's rule holds for both: the first may have done nothing yet.
+        let rule = self.own.costs(&after.contents.stacks, &new).own;
+        let charged = |opened: &Opened, weights: &Weights| -> Vec<MethodCost> {
+            let rows = by_own(&opened.contents.stacks, weights, &rule).into_iter();
+            let cost = |row: OwnCost| MethodCost {
+                name: row.name,
+                own: row.cost,
+                total: row.cost,
+            };
+            rows.map(cost).collect()
+        };
+        let own = match old.measure {
+            Measure::Calls => Vec::new(),
+            _ => diff::methods(&charged(&before, &old), &charged(&after, &new)),
+        };
         Ok(Comparison {
+            own,
             unit: old.measure.unit(),
             row: "method",
             has_objects: false,
@@ -325,11 +353,13 @@ impl Diff {
 
     fn show(&self, mut comparison: Comparison) -> anyhow::Result<ExitCode> {
         let least = u128::from(self.least);
-        comparison.changes.retain(|change| {
-            let filter = self.filter.as_deref();
-            filter.is_none_or(|filter| change.name.contains(filter))
-                && change.delta().unsigned_abs() >= least
-        });
+        for changes in [&mut comparison.changes, &mut comparison.own] {
+            changes.retain(|change| {
+                let filter = self.filter.as_deref();
+                filter.is_none_or(|filter| change.name.contains(filter))
+                    && change.delta().unsigned_abs() >= least
+            });
+        }
         let changes = &comparison.changes;
         let growth: i128 = changes.iter().map(Change::delta).sum();
         let limit = match self.top {
@@ -346,6 +376,7 @@ impl Diff {
                 "growth": i64::try_from(growth).unwrap_or(i64::MAX),
                 "rows_left_out": changes.len() - limit,
                 "rows": rows,
+                "own_rows": comparison.own.iter().take(limit).collect::<Vec<_>>(),
             }))?;
         } else {
             print(&text(&comparison, growth, limit, Style::of_stdout()))?;
@@ -387,6 +418,33 @@ fn cut_alike(before: &mut Opened, after: &mut Opened, old: &Weights, new: &Weigh
     );
 }
 
+/// The program's methods that are shown before all methods.
+const OWN_ROWS: usize = 10;
+
+fn methods<'a>(
+    unit: &'static str,
+    row: &'static str,
+    changes: impl IntoIterator<Item = &'a Change>,
+    style: Style,
+) -> String {
+    let cells = |change: &Change| {
+        [
+            signed(change.delta()),
+            count(change.before),
+            count(change.after),
+            change.name.clone(),
+        ]
+    };
+    let rows: Vec<[String; 4]> = changes.into_iter().map(cells).collect();
+    let head = [
+        (unit, Align::Right),
+        ("before", Align::Right),
+        ("after", Align::Right),
+        (row, Align::Left),
+    ];
+    columns(style, head, &rows)
+}
+
 fn text(comparison: &Comparison, growth: i128, limit: usize, style: Style) -> String {
     let changes = &comparison.changes;
     if changes.is_empty() {
@@ -416,24 +474,16 @@ fn text(comparison: &Comparison, growth: i128, limit: usize, style: Style) -> St
         ];
         columns(style, head, &rows)
     } else {
-        let rows: Vec<[String; 4]> = shown
-            .iter()
-            .map(|change| {
-                [
-                    signed(change.delta()),
-                    count(change.before),
-                    count(change.after),
-                    change.name.clone(),
-                ]
-            })
-            .collect();
-        let head = [
-            (comparison.unit, Align::Right),
-            ("before", Align::Right),
-            ("after", Align::Right),
-            (comparison.row, Align::Left),
-        ];
-        columns(style, head, &rows)
+        let own = comparison.own.iter().take(OWN_ROWS);
+        let own = own.collect::<Vec<_>>();
+        let mut tables = String::new();
+        if !own.is_empty() {
+            let title = "The program's methods, with the JDK and libraries that they call";
+            tables.push_str(&format!("{}\n", style.bold(title)));
+            tables.push_str(&methods(comparison.unit, comparison.row, own, style));
+            tables.push_str(&format!("\n{}\n", style.bold("Each method by itself")));
+        }
+        tables + &methods(comparison.unit, comparison.row, shown, style)
     };
     let left_out = changes.len() - limit;
     if left_out > 0 {

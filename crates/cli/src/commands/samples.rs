@@ -8,8 +8,8 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use hprof_analysis::contents::Contents;
 use hprof_analysis::stacks::{
-    CallTree, Measure, MethodCost, Node, Own, OwnCost, Weights, by_method, by_own, by_thread,
-    headline,
+    CallTree, Measure, MethodCost, Node, Own, OwnCost, OwnCosts, Stacks, Weights, by_method,
+    by_thread,
 };
 use hprof_format::ids::{ThreadSerial, TraceSerial};
 use serde_json::{Value, json};
@@ -52,10 +52,8 @@ pub struct Samples {
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
 
-    /// A package or class of the program, such as `com.acme` or `com.acme.*Dao`; may be repeated. Costs are charged to the innermost
-    /// method of the program on each stack [default: all but the JDK, runtimes of languages and known libraries].
-    #[arg(long, value_name = "PATTERN")]
-    own: Vec<String>,
+    #[command(flatten)]
+    own: OwnArgument,
 
     /// In trees, hide branches below this share of the total, in percent.
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
@@ -64,6 +62,34 @@ pub struct Samples {
     /// Print JSON.
     #[arg(long)]
     json: bool,
+}
+
+/// The option that names the program's packages.
+#[derive(Debug, Args)]
+pub struct OwnArgument {
+    /// A package or class of the program, such as `com.acme` or `com.acme.*Dao`; may be repeated. Costs are charged to the innermost
+    /// method of the program on each stack [default: all but the JDK, runtimes of languages and known libraries].
+    #[arg(long, value_name = "PATTERN")]
+    pub own: Vec<String>,
+}
+
+impl OwnArgument {
+    /// The rule that the patterns make; none without a pattern.
+    pub fn rule(&self) -> Option<Own> {
+        Own::given(&self.own)
+    }
+
+    /// The costs of the program's methods. Says it if no method matches the patterns.
+    pub fn costs(&self, stacks: &Stacks, weights: &Weights) -> OwnCosts {
+        let costs = OwnCosts::of(stacks, weights, self.rule().as_ref());
+        if costs.rows.is_empty() && !self.own.is_empty() {
+            tell!(
+                "hprof-rs: no stack has a method of {}; `samples --by method` lists those that there are",
+                self.own.join(", ")
+            );
+        }
+        costs
+    }
 }
 
 /// The option that selects the measure.
@@ -161,26 +187,17 @@ impl Samples {
             return self.old(&opened, style);
         }
         let weights = self.measure.weights(&opened)?;
-        let own = match self.own.is_empty() {
-            true => Own::infer(&contents.stacks, &weights),
-            false => Own::Given(self.own.clone()),
-        };
-        let costs = by_own(&contents.stacks, &weights, &own);
-        if costs.is_empty() && !self.own.is_empty() {
-            tell!(
-                "hprof-rs: no stack has a method of {}; `samples --by method` lists those that there are",
-                self.own.join(", ")
-            );
-        }
+        let own = self.own.costs(&contents.stacks, &weights);
         if self.json {
             return print_json(&json!({
                 "file": opened.name,
                 "measure": weights.measure,
                 "unit": weights.measure.unit(),
                 "total": weights.total,
-                "own": own,
-                "headline": headline(&costs, &weights),
-                "own_methods": costs.iter().take(self.limit()).collect::<Vec<_>>(),
+                "own": own.own,
+                "own_packages": own.packages(),
+                "headline": own.headline,
+                "own_methods": own.rows.iter().take(self.limit()).collect::<Vec<_>>(),
                 "notes": contents.notes,
                 "rows": self.json_rows(&opened, &weights)?,
             }));
@@ -191,11 +208,11 @@ impl Samples {
             count(weights.total),
             weights.measure.unit()
         );
-        if let Some(sentence) = headline(&costs, &weights) {
-            text.push_str(&format!("{}\n", printable(&sentence)));
+        if let Some(sentence) = &own.headline {
+            text.push_str(&format!("{}\n", printable(sentence)));
         }
         text.push_str(&match self.by {
-            By::Method => self.methods(contents, &weights, &costs, style),
+            By::Method => self.methods(contents, &weights, &own.rows, style),
             By::Trace => self.traces(contents, &weights, style),
             By::Thread => self.threads(contents, &weights, style),
             By::Tree => self.tree(contents, &weights, style),

@@ -7,10 +7,11 @@ use anyhow::bail;
 use clap::{Args, ValueEnum};
 use hprof_analysis::contents::{Contents, SiteRow, SiteTable};
 use hprof_analysis::names::family;
-use hprof_analysis::stacks::Measure;
+use hprof_analysis::stacks::{FrameIndex, Measure, Own, Weights};
 use serde_json::{Value, json};
 
 use super::cutoff;
+use super::samples::OwnArgument;
 use crate::open::{self, FileArgument};
 use crate::render::screen::{
     Align, Style, bytes, columns, count, percent, plural, print, print_json, printable,
@@ -39,6 +40,9 @@ pub struct Sites {
     /// Show only sites whose class or stack contains this text.
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
+
+    #[command(flatten)]
+    own: OwnArgument,
 
     /// Also show the whole stack of each site.
     #[arg(long)]
@@ -95,6 +99,7 @@ impl Sites {
             Sort::Allocated => (row.allocated_bytes, row.live_bytes),
         };
         rows.sort_by_key(|(row, _)| Reverse(key(row)));
+        let own = self.rule(contents, sort);
         let all = rows.len();
         if self.top > 0 {
             rows.truncate(self.top);
@@ -102,12 +107,13 @@ impl Sites {
         if self.json {
             let rows: Vec<Value> = rows
                 .iter()
-                .map(|(row, stack)| as_json(row, stack, known))
+                .map(|(row, stack)| as_json(row, stack, own_frame(contents, row, &own), known))
                 .collect();
-            return print_json(&json!({"file": opened.name, "sites": rows}));
+            return print_json(&json!({"file": opened.name, "own": own, "sites": rows}));
         }
         let totals = Totals::of(contents, table);
-        let mut text = self.text(totals, known, sort, &rows, all);
+        let at_own = |row: &SiteRow| own_frame(contents, row, &own);
+        let mut text = self.text(totals, known, sort, (&rows, all), at_own);
         let left_out = cutoff::last(contents, "sites", "rows_below_cutoff").unwrap_or_default();
         if left_out > 0 {
             let part = |name: &str, whole: &str| {
@@ -126,6 +132,18 @@ impl Sites {
         print(&text)
     }
 
+    /// Which methods are the program's.
+    fn rule(&self, contents: &Contents, sort: Sort) -> Own {
+        let measure = match sort {
+            Sort::Live => Measure::LiveBytes,
+            Sort::Allocated => Measure::AllocatedBytes,
+        };
+        let weights = Weights::of(contents, measure).or_else(|| Weights::first_of(contents));
+        weights.map_or_else(Own::default, |weights| {
+            self.own.costs(&contents.stacks, &weights).own
+        })
+    }
+
     fn matches(&self, row: &SiteRow, stack: &[String]) -> bool {
         let Some(filter) = &self.filter else {
             return true;
@@ -138,8 +156,8 @@ impl Sites {
         totals: Totals,
         known: Known,
         sort: Sort,
-        rows: &[(&SiteRow, Vec<String>)],
-        all: usize,
+        (rows, all): (&[(&SiteRow, Vec<String>)], usize),
+        at_own: impl Fn(&SiteRow) -> Option<String>,
     ) -> String {
         let style = Style::of_stdout();
         let Totals { live, allocated } = totals;
@@ -181,6 +199,12 @@ impl Sites {
             ]
         };
         let lines: Vec<[String; 7]> = rows.iter().map(line).collect();
+        let own: Vec<Option<String>> = rows.iter().map(|(row, _)| at_own(row)).collect();
+        // The program's method, where that is not the one that allocates.
+        let is_other = |(own, line): (&Option<String>, &[String; 7])| {
+            own.as_ref().is_some_and(|own| *own != line[6])
+        };
+        let has_own = !self.stacks && own.iter().zip(&lines).any(is_other);
         let head = [
             ("share", Align::Right),
             ("live bytes", Align::Right),
@@ -190,7 +214,23 @@ impl Sites {
             ("class", Align::Left),
             ("at", Align::Left),
         ];
-        if !self.stacks {
+        if has_own {
+            let lines: Vec<[String; 8]> = (lines.iter().zip(own))
+                .map(
+                    |([share, live, objects, allocated, number, class, at], own)| {
+                        let numbers = [share, live, objects, allocated, number].map(String::clone);
+                        let [share, live, objects, allocated, number] = numbers;
+                        let names = [own.unwrap_or_default(), class.clone(), at.clone()];
+                        let [own, class, at] = names;
+                        [share, live, objects, allocated, number, class, own, at]
+                    },
+                )
+                .collect();
+            let [share, live, objects, allocated, number, class, at] = head;
+            let own = ("own code", Align::Left);
+            let head = [share, live, objects, allocated, number, class, own, at];
+            text.push_str(&columns(style, head, &lines));
+        } else if !self.stacks {
             text.push_str(&columns(style, head, &lines));
         } else {
             let listing = whole_columns(style, head, &lines);
@@ -261,14 +301,22 @@ impl Totals {
 /// The frames of a site, innermost first.
 fn stack(contents: &Contents, row: &SiteRow) -> Vec<String> {
     let frames = contents.stacks.frames_of(row.trace).iter();
-    let frames = frames.map(|&frame| {
-        let frame = contents.stacks.frame(frame);
-        format!("{} ({})", frame.name(), frame.place())
-    });
-    frames.collect()
+    frames.map(|&frame| shown(contents, frame)).collect()
 }
 
-fn as_json(row: &SiteRow, stack: &[String], known: Known) -> Value {
+/// The innermost frame of the program.
+fn own_frame(contents: &Contents, row: &SiteRow, own: &Own) -> Option<String> {
+    let mut frames = contents.stacks.frames_of(row.trace).iter();
+    let found = frames.find(|&&frame| own.is_own(contents.stacks.frame(frame)));
+    found.map(|&frame| shown(contents, frame))
+}
+
+fn shown(contents: &Contents, frame: FrameIndex) -> String {
+    let frame = contents.stacks.frame(frame);
+    format!("{} ({})", frame.name(), frame.place())
+}
+
+fn as_json(row: &SiteRow, stack: &[String], own: Option<String>, known: Known) -> Value {
     let number = |is_known: bool, number: u64| is_known.then_some(number);
     json!({
         "class": row.class_name,
@@ -277,6 +325,7 @@ fn as_json(row: &SiteRow, stack: &[String], known: Known) -> Value {
         "live_objects": number(known.live_objects, row.live_objects),
         "allocated_bytes": number(known.allocated, row.allocated_bytes),
         "allocated_objects": number(known.allocated_objects, row.allocated_objects),
+        "own": own,
         "stack": stack,
     })
 }

@@ -9,7 +9,7 @@ use hprof_analysis::heap::{Group, Row, histogram};
 use hprof_analysis::names::source_form;
 use hprof_java_names::Primitive;
 use hprof_stacks::CallTree;
-use hprof_stacks::pictures::profile::{Rows, View, Words};
+use hprof_stacks::pictures::profile::{Answer, Rows, View, Words};
 
 use crate::open::Opened;
 
@@ -42,6 +42,7 @@ pub fn heap_views(opened: &Opened) -> anyhow::Result<[View; 2]> {
             tree: CallTree::from_paths(paths),
             words: Words::of_classes(own),
             has_threads: false,
+            answer: Answer::default(),
         }
     };
     Ok([
@@ -69,6 +70,7 @@ pub fn old_view(contents: &Contents) -> View {
             rows: Rows::Methods,
         },
         has_threads: false,
+        answer: Answer::default(),
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use hprof_analysis::contents::{Contents, CpuTable, ReadOptions, SiteTable, read};
 use hprof_analysis::input::Input;
+use hprof_analysis::stacks::{Measure, OwnCosts, Weights};
 use serde_json::{Value, json};
 
 use super::agents::Answer;
@@ -27,6 +28,8 @@ pub enum Table {
         unit: &'static str,
         /// Cost, method and line, the greatest first.
         rows: Vec<(u64, String)>,
+        /// Where the cost goes, by the program's methods.
+        headline: Option<String>,
     },
     /// Allocation sites.
     Sites(Vec<Site>),
@@ -103,7 +106,13 @@ fn cpu(contents: &Contents, table: &CpuTable) -> Table {
         .map(|(name, cost)| (cost, name))
         .collect();
     rows.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    let measure = match table.kind {
+        hprof_format::model::CpuKind::Samples => Measure::Samples,
+        hprof_format::model::CpuKind::Times => Measure::Time,
+    };
+    let weights = Weights::of(contents, measure);
     Table::Cpu {
+        headline: weights.and_then(|it| OwnCosts::of(&contents.stacks, &it, None).headline),
         total: table.total,
         unit: match table.kind {
             hprof_format::model::CpuKind::Samples => "samples",
@@ -147,7 +156,12 @@ impl Table {
     pub fn text(&self) -> String {
         let style = Style::of_stdout();
         let (text, all) = match self {
-            Self::Cpu { total, unit, rows } => {
+            Self::Cpu {
+                total,
+                unit,
+                rows,
+                headline,
+            } => {
                 let lines: Vec<[String; 3]> = rows
                     .iter()
                     .take(ROWS)
@@ -158,7 +172,9 @@ impl Table {
                     (*unit, Align::Right),
                     ("method", Align::Left),
                 ];
-                (columns(style, head, &lines), rows.len())
+                let first = headline.iter();
+                let first: String = first.map(|it| format!("{}\n", printable(it))).collect();
+                (first + &columns(style, head, &lines), rows.len())
             }
             Self::Sites(rows) => {
                 let lines: Vec<[String; 6]> = rows
@@ -215,12 +231,17 @@ impl Table {
     /// All of it.
     pub fn json(&self) -> Value {
         match self {
-            Self::Cpu { total, unit, rows } => {
+            Self::Cpu {
+                total,
+                unit,
+                rows,
+                headline,
+            } => {
                 let rows: Vec<Value> = rows
                     .iter()
                     .map(|(cost, name)| json!({"method": name, "cost": cost}))
                     .collect();
-                json!({"total": total, "unit": unit, "rows": rows})
+                json!({"total": total, "unit": unit, "headline": headline, "rows": rows})
             }
             Self::Sites(rows) => {
                 let rows = rows.iter().map(|row| {

@@ -1,5 +1,6 @@
 //! Pages of flame graphs in a browser: each control is clicked, each key pressed.
 
+mod own;
 mod picture;
 #[path = "../support/mod.rs"]
 mod support;
@@ -217,9 +218,13 @@ fn the_table_sorts_and_leads_to_the_picture() {
         ["shop.Cart.sum", "java.util.HashMap.get"]
     );
     let cells = browser.text("[...document.querySelectorAll('tbody tr:first-child td')].map(it => it.textContent).join('|')");
-    assert_eq!(cells, "13,998|69.99%||19,998|99.99%|shop.Cart.sum");
+    // By the innermost method of the program, by itself, and with calls; then the hottest lines.
+    assert_eq!(
+        cells,
+        "19,998|99.99%||13,998|69.99%|19,998|99.99%|shop.Cart.sum|Cart.java:5 69.99%, :6 30.00%"
+    );
     // By the cost with calls, then by name, then the other way round.
-    browser.click("th:nth-of-type(2) button");
+    browser.click("th:nth-of-type(3) button");
     assert_eq!(names(&browser)[1], "shop.Main.main");
     browser.click("th.name button");
     assert_eq!(names(&browser)[0], "java.util.HashMap.get");
@@ -258,9 +263,12 @@ fn every_measure_has_a_tab_in_its_own_words() {
     }
     assert_eq!(
         heads[0],
-        "Alive from here \u{2193}|From here and calls|Method"
+        "Own code \u{2193}|Alive from here|From here and calls|Method"
     );
-    assert_eq!(heads[2], "Allocated here \u{2193}|Here and in calls|Method");
+    assert_eq!(
+        heads[2],
+        "Own code \u{2193}|Allocated here|Here and in calls|Method"
+    );
     assert!(heads.iter().all(|head| !head.contains("Self")), "{heads:?}");
     browser.press(&[keys::LEFT]);
     assert!(hash(&browser).contains("view=2"), "{}", hash(&browser));

@@ -22,6 +22,7 @@ pub fn recording(most: usize, numbers: &mut Numbers) -> Vec<u8> {
             weights: profile.weights,
             thread_name: &|_| None,
             remarks: &[],
+            own: None,
         },
         None,
         None,

@@ -120,6 +120,7 @@ mod tests {
             tree: CallTree::from_paths(paths.iter().map(|(path, n)| (path.to_vec(), *n))),
             words: Words::of(Measure::Samples),
             has_threads: false,
+            answer: Default::default(),
         }
     }
 

@@ -3,6 +3,8 @@
 //! Its script is put together by the build script from the files in `page/`. It makes the picture
 //! from the numbers in the page, and puts names in as text only.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -11,6 +13,7 @@ use super::kinds::{self, Kind};
 use super::numbers::count;
 use super::profile::{Rows, View};
 use crate::call_tree::{CallTree, Node};
+use crate::own::Own;
 
 const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
@@ -36,6 +39,10 @@ struct Data<'a> {
     names: Vec<&'a str>,
     /// A digit for each name: its place in the script's list of kinds.
     kinds: String,
+    /// A 1 for each name that is the program's, or a 0.
+    own: String,
+    #[serde(skip)]
+    rule: Own,
     trees: Vec<Tree>,
     views: Vec<Tab<'a>>,
     #[serde(skip)]
@@ -58,6 +65,9 @@ struct Tree {
     table: &'static str,
 }
 
+/// File and hottest lines of a method: line, self cost, and cost with calls.
+type Hottest<'a> = (&'a str, Vec<(u32, u64, u64)>);
+
 /// One way to look at a tree.
 #[derive(Serialize)]
 struct Tab<'a> {
@@ -68,6 +78,12 @@ struct Tab<'a> {
     tree: usize,
     /// The column of the tree: 1 is `before`.
     side: usize,
+    /// Where the cost goes, in a sentence.
+    headline: Option<&'a str>,
+    /// The packages that were taken for the program's.
+    packages: Vec<String>,
+    /// The hottest lines by a method's place in `names`.
+    lines: BTreeMap<u32, Hottest<'a>>,
 }
 
 /// The page of one profile.
@@ -78,6 +94,7 @@ pub fn html(about: &About, views: &[View], start: Start) -> String {
         reverse: start.shows_callers,
         ..Data::default()
     };
+    data.rule = rule_of(views);
     for view in views {
         data.add(view, &view.tree, None);
         data.tab(view, &view.title, 0);
@@ -90,6 +107,7 @@ pub fn differential(about: &About, before: &View, after: &View, start: Start) ->
     let mut data = Data {
         about: Some(about),
         icicle: start.is_icicle,
+        rule: rule_of(std::slice::from_ref(after)),
         ..Data::default()
     };
     data.add(after, &after.tree, Some(&before.tree));
@@ -100,9 +118,25 @@ pub fn differential(about: &About, before: &View, after: &View, start: Start) ->
     page(&data)
 }
 
+/// The rule of the first measure of which methods are known.
+fn rule_of(views: &[View]) -> Own {
+    let known = views.iter().find(|view| !view.answer.own.rows.is_empty());
+    known.map_or_else(Own::default, |view| view.answer.own.own.clone())
+}
+
 impl<'a> Data<'a> {
     fn tab(&mut self, view: &'a View, title: &'a str, side: usize) {
+        let answer = &view.answer;
+        let methods = answer.lines.iter().filter_map(|(name, method)| {
+            let place = *self.index.get(name.as_str())?;
+            let lines = method.lines.iter();
+            let lines = lines.map(|it| (it.line, it.own, it.total)).collect();
+            Some((place, (method.file.as_deref().unwrap_or_default(), lines)))
+        });
         self.views.push(Tab {
+            headline: answer.own.headline.as_deref(),
+            packages: answer.own.packages(),
+            lines: methods.collect(),
             title,
             unit: &view.unit,
             own: view.words.own,
@@ -119,11 +153,16 @@ impl<'a> Data<'a> {
         let next = self.names.len() as u32;
         self.names.push(name);
         self.kinds.push(match kinds::kind_of(name) {
+            Kind::Program if !self.rule.is_own_name(name) && name.contains('.') => '5',
             Kind::Program => '0',
             Kind::Jdk => '1',
             Kind::Class => '2',
             Kind::Other => '3',
             Kind::Native => '4',
+        });
+        self.own.push(match self.rule.is_own_name(name) {
+            true => '1',
+            false => '0',
         });
         self.index.insert(name, next);
         next
@@ -191,6 +230,9 @@ impl Data<'_> {
             .collect();
         rows.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
         let mut text = format!("{}: {} {}\n", view.title, count(total), view.unit);
+        if let Some(sentence) = view.headline {
+            text.push_str(&format!("{}\n", plain(sentence)));
+        }
         for (cost, name) in rows.into_iter().take(LARGEST) {
             let share = cost as f64 * 100.0 / total as f64;
             let cost = count(cost);
@@ -311,6 +353,7 @@ mod tests {
             tree: CallTree::from_paths(paths.iter().map(|(path, n)| (path.to_vec(), *n))),
             words: Words::of(Measure::Samples),
             has_threads: false,
+            answer: Default::default(),
         }
     }
 

@@ -1,10 +1,11 @@
 //! The input of pictures: the measures of one profile.
 
 use hprof_format::ids::ThreadSerial;
+use rustc_hash::FxHashMap;
 
 use crate::table::Stacks;
 use crate::weights::{Measure, Weights};
-use crate::{CallTree, Tables};
+use crate::{CallTree, MethodLines, Own, OwnCosts, Tables, by_line};
 
 /// A profile as pictures and other tools need it.
 pub struct Profile<'a> {
@@ -18,6 +19,8 @@ pub struct Profile<'a> {
     pub thread_name: &'a dyn Fn(ThreadSerial) -> Option<String>,
     /// The profiler's remarks.
     pub remarks: &'a [String],
+    /// Which methods are the program's; inferred if none.
+    pub own: Option<Own>,
 }
 
 /// All measures that tables hold, the one to show first in front.
@@ -42,6 +45,41 @@ pub struct View {
     pub words: Words,
     /// True if the roots of the tree are threads.
     pub has_threads: bool,
+    /// The answer for pages; empty in other pictures.
+    pub answer: Answer,
+}
+
+/// The part of the program and its hottest lines.
+#[derive(Debug, Clone, Default)]
+pub struct Answer {
+    /// Costs by the program's methods.
+    pub own: OwnCosts,
+    /// The hottest lines of the methods that cost most.
+    pub lines: FxHashMap<String, MethodLines>,
+}
+
+/// The number of lines that a page has of a method.
+const LINES: usize = 5;
+/// A method with less than this part of all costs has no lines in a page.
+const LEAST_PART: u64 = 1000;
+
+impl Answer {
+    /// The answer of one measure.
+    pub fn of(stacks: &Stacks, weights: &Weights, own: Option<&Own>) -> Self {
+        // Calls say nothing of where a program should be changed.
+        if weights.measure == Measure::Calls {
+            return Self::default();
+        }
+        let mut lines = by_line(stacks, weights);
+        lines.retain(|_, method| {
+            method.lines.truncate(LINES);
+            method.total > weights.total / LEAST_PART && !method.lines.is_empty()
+        });
+        Self {
+            own: OwnCosts::of(stacks, weights, own),
+            lines,
+        }
+    }
 }
 
 /// The titles of columns.
@@ -110,6 +148,7 @@ impl View {
             tree,
             words: Words::of(weights.measure),
             has_threads: false,
+            answer: Answer::default(),
         }
     }
 }
@@ -135,6 +174,7 @@ impl Profile<'_> {
         };
         let counted = self.weights.iter().filter(|weights| weights.total > 0);
         for (view, weights) in views.iter_mut().zip(counted) {
+            view.answer = Answer::of(self.stacks, weights, self.own.as_ref());
             if names_thread(weights) {
                 view.tree = CallTree::by_thread(self.stacks, weights, self.thread_name);
                 view.has_threads = true;

@@ -61,7 +61,7 @@ impl View {
             KeyCode::Char('a') => return self.switch(Measure::AllocatedBytes, Mode::Alloc),
             KeyCode::Char('l') => return self.switch(Measure::Contention, Mode::Lock),
             KeyCode::Char('w') => self.next_window(),
-            KeyCode::Char('t') => self.is_by_total = !self.is_by_total,
+            KeyCode::Char('t') => self.order = self.order.next(),
             KeyCode::Char('p') => self.is_paused = !self.is_paused,
             KeyCode::Char('/') => self.is_typing = true,
             KeyCode::Esc => self.typed.clear(),

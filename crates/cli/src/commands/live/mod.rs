@@ -18,8 +18,9 @@ use hprof_server::live::{
 };
 use hprof_server::temporary_folder;
 use hprof_server::views::profile::ProfileQuery;
-use hprof_stacks::by_method;
+use hprof_stacks::{Own, OwnCosts, by_method};
 
+use super::samples::OwnArgument;
 use crate::render::out::{is_terminal, screen, tell};
 use crate::render::screen::{printable, printable_lines};
 use crate::serve::LocalMachine;
@@ -53,13 +54,16 @@ pub struct Live {
         hide_default_value = true
     )]
     options: String,
+
+    #[command(flatten)]
+    own: OwnArgument,
 }
 
 const EXAMPLES: &str = "\
 Keys:
   c  CPU samples     a  allocated bytes     l  lock contention
   w  of the last 10 s, of the last minute, of all
-  t  order by self or by total cost     /  only stacks with a method that matches
+  t  order by own, self or total cost   /  only stacks with a method that matches
   p  pause     arrows, PgUp, PgDn, Home  scroll     q  quit
 
 Example:
@@ -120,6 +124,7 @@ impl Live {
             live,
             id,
             options: &self.options,
+            own: self.own.rule(),
         };
         let shown = session.show();
         let recording = &session.recording;
@@ -142,6 +147,7 @@ struct Session<'a> {
     live: Recordings,
     id: JvmId,
     options: &'a str,
+    own: Option<Own>,
     recording: Arc<Recording>,
 }
 
@@ -169,7 +175,8 @@ impl Session<'_> {
             }
             let is_due = drawn.is_none_or(|drawn| drawn.elapsed() >= EACH);
             if is_changed || is_due && !view.is_paused {
-                draw(&view.lines(&facts(&self.recording, &view), terminal::size()?))?;
+                let facts = facts(&self.recording, &view, self.own.as_ref());
+                draw(&view.lines(&facts, terminal::size()?))?;
                 drawn = Some(Instant::now());
             }
         }
@@ -199,7 +206,7 @@ impl Session<'_> {
 }
 
 /// The numbers on the screen.
-fn facts(recording: &Recording, view: &View) -> Facts {
+fn facts(recording: &Recording, view: &View, own: Option<&Own>) -> Facts {
     let status = recording.status();
     let mut facts = Facts {
         program: printable(&recording.facts.name),
@@ -228,6 +235,13 @@ fn facts(recording: &Recording, view: &View) -> Facts {
         Ok(weights) => {
             facts.total = weights.total;
             facts.methods = by_method(profile.stacks(), &weights);
+            let own = OwnCosts::of(profile.stacks(), &weights, own);
+            facts.headline = own.headline;
+            facts.own = own
+                .rows
+                .into_iter()
+                .map(|row| (row.name, row.cost))
+                .collect();
         }
         // Nothing was counted yet, or the pattern is not whole yet.
         Err(_) if view.filter().is_none() => {}

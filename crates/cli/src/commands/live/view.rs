@@ -1,5 +1,8 @@
 //! The lines of the screen.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
 use hprof_server::live::Mode;
 use hprof_stacks::{Measure, MethodCost};
 
@@ -12,8 +15,8 @@ pub struct View {
     pub measure: Measure,
     /// A place in [`WINDOWS`].
     window: usize,
-    /// Methods with the highest total come first, not those with the highest self cost.
-    pub is_by_total: bool,
+    /// Which methods come first.
+    pub order: Order,
     /// The first row that is shown.
     pub first: usize,
     /// Nothing is counted anew.
@@ -26,6 +29,28 @@ pub struct View {
     pub message: Option<String>,
 }
 
+/// The cost by which methods are sorted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// What a method of the program costs with the libraries that it calls, or another by itself.
+    Own,
+    /// The cost by itself.
+    Alone,
+    /// The cost with all that it calls.
+    Total,
+}
+
+impl Order {
+    /// The next one.
+    pub fn next(self) -> Self {
+        match self {
+            Self::Own => Self::Alone,
+            Self::Alone => Self::Total,
+            Self::Total => Self::Own,
+        }
+    }
+}
+
 /// The last seconds that are counted.
 const WINDOWS: [Option<u64>; 3] = [Some(10), Some(60), None];
 
@@ -34,7 +59,7 @@ impl Default for View {
         Self {
             measure: Measure::Samples,
             window: 0,
-            is_by_total: false,
+            order: Order::Own,
             first: 0,
             is_paused: false,
             is_typing: false,
@@ -65,6 +90,10 @@ pub struct Facts {
     pub total: u64,
     /// The methods.
     pub methods: Vec<MethodCost>,
+    /// The costs of the program's methods with all of the JDK and libraries that they call.
+    pub own: HashMap<String, u64>,
+    /// Where the cost goes, in a sentence.
+    pub headline: Option<String>,
 }
 
 /// A line of the screen.
@@ -99,17 +128,28 @@ impl View {
             plain(self.title(facts)),
             plain(self.tabs(facts)),
             plain(timeline(&facts.timeline, columns)),
+            plain(
+                facts
+                    .headline
+                    .as_deref()
+                    .map_or_else(String::new, printable),
+            ),
             head(self.columns(), columns),
         ];
         let room = rows.saturating_sub(lines.len() + 1);
         let mut methods: Vec<&MethodCost> = facts.methods.iter().collect();
-        if self.is_by_total {
-            methods.sort_by(|a, b| b.total.cmp(&a.total).then_with(|| a.name.cmp(&b.name)));
-        }
+        let charged = |method: &MethodCost| facts.own.get(&method.name).copied();
+        let cost = |method: &MethodCost| match self.order {
+            Order::Own => charged(method).unwrap_or(0).max(method.own),
+            Order::Alone => method.own,
+            Order::Total => method.total,
+        };
+        methods.sort_by(|a, b| (Reverse(cost(a)), &a.name).cmp(&(Reverse(cost(b)), &b.name)));
         let first = self.first.min(methods.len().saturating_sub(1));
         for method in methods.iter().skip(first).take(room) {
             lines.push(plain(format!(
-                "{:>7} {:>10}  {:>7}  {}",
+                "{:>7} {:>7} {:>10}  {:>7}  {}",
+                charged(method).map_or_else(String::new, |own| percent(own, facts.total)),
                 percent(method.own, facts.total),
                 self.value(method.own),
                 percent(method.total, facts.total),
@@ -168,11 +208,14 @@ impl View {
     }
 
     fn columns(&self) -> String {
-        let (own, total) = match self.is_by_total {
-            true => ("self", "total\u{25be}"),
-            false => ("self\u{25be}", "total"),
+        let name = |name: &str, order| match self.order == order {
+            true => format!("{name}\u{25be}"),
+            false => name.to_owned(),
         };
-        format!("{own:>7} {:>10}  {total:>7}  method", "")
+        let own = name("own", Order::Own);
+        let alone = name("self", Order::Alone);
+        let total = name("total", Order::Total);
+        format!("{own:>7} {alone:>7} {:>10}  {total:>7}  method", "")
     }
 
     fn nothing(&self, facts: &Facts) -> &'static str {
@@ -264,6 +307,8 @@ mod tests {
                 method("A.main", 3, 10),
                 method("B\u{1b}[2J", 0, 1),
             ],
+            own: HashMap::from([("A.main".to_owned(), 8)]),
+            headline: Some("80 % in A.main (A.java:1)".to_owned()),
             ..Facts::default()
         }
     }
@@ -291,11 +336,16 @@ mod tests {
     #[test]
     fn methods_come_by_self_or_by_total_cost() {
         let mut view = View::default();
-        assert!(texts(&view, (80, 20))[4].ends_with("A.hot"));
-        view.is_by_total = true;
-        assert!(texts(&view, (80, 20))[4].ends_with("A.main"));
+        assert!(texts(&view, (80, 20))[3].starts_with("80 % in A.main"));
+        let first = |view: &View| texts(view, (80, 20))[5].clone();
+        assert!(first(&view).ends_with("A.main"));
+        assert!(first(&view).starts_with("  80.0%"), "{}", first(&view));
+        view.order = view.order.next();
+        assert!(first(&view).ends_with("A.hot"));
+        view.order = view.order.next();
+        assert!(first(&view).ends_with("A.main"));
         view.first = 99;
-        assert!(texts(&view, (80, 20))[5].is_empty(), "the last row stays");
+        assert!(texts(&view, (80, 20))[6].is_empty(), "the last row stays");
     }
 
     #[test]

@@ -18,6 +18,7 @@ use hprof_server::live::{Machine, Mode, Pid, Refused, check_options};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::convert;
+use super::samples::OwnArgument;
 use crate::attach;
 use crate::serve::LocalMachine;
 use session::Session;
@@ -93,6 +94,9 @@ pub struct Record {
         hide_default_value = true
     )]
     options: String,
+
+    #[command(flatten)]
+    own: OwnArgument,
 
     /// Open the file in a browser.
     #[arg(long)]

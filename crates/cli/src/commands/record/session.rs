@@ -322,7 +322,10 @@ impl<'a> Session<'a> {
             .to_str()
             .context("a temporary name that is no text")?;
         let title = format!("{} ({}), {seconds} s", printable(&facts.name), facts.pid);
-        let arguments = ["hprof-rs", "convert", "--title", &title, "-o", output, from];
+        let mut arguments = vec!["hprof-rs", "convert", "--title", &title, "-o", output];
+        let own = self.record.own.own.iter();
+        arguments.extend(own.flat_map(|pattern| ["--own", pattern]));
+        arguments.extend(["--", from]);
         Cli::try_parse_from(arguments)?.command.execute()?;
         Ok(())
     }

@@ -38,26 +38,30 @@ function legend() {
   line.replaceChildren(...spans);
 }
 
+const OWN_HINT = "By the innermost method of the program on each stack, with all of the JDK and libraries that it calls";
 const order = {column: 0, descending: true, classes: false, rows: 50};
 function table() {
   const place = byId("table"), isHeap = tree.view.table === "class", differs = tree.own.length > 1;
   const classes = isHeap || order.classes && tree.view.classes;
   const all = forward.root.sums, rows = forward.methods(classes);
+  const hasOwn = !classes && !differs && rows.some(row => row.charged[view.side] > 0);
   const columns = differs
     ? [{title: "Change", of: row => row.own[0] - row.own[1], signed: true}, {title: "Before", of: row => row.own[1]}, {title: "After", of: row => row.own[0]}]
-    : [{title: view.own, of: row => row.own[view.side], bar: true}, ...view.total && !classes ? [{title: view.total, of: row => row.total[view.side]}] : []];
+    : [...hasOwn ? [{title: "Own code", hint: OWN_HINT, of: row => row.charged[view.side], sort: row => Math.max(row.charged[view.side], row.own[view.side]), bar: true}] : [],
+      {title: view.own, of: row => row.own[view.side], bar: !hasOwn}, ...view.total && !classes ? [{title: view.total, of: row => row.total[view.side]}] : []];
   if (order.column >= columns.length && order.column !== 9) order.column = 0;
-  const key = order.column === 9 ? null : columns[order.column].of;
+  const key = order.column === 9 ? null : columns[order.column].sort || columns[order.column].of;
   const size = row => differs && order.column === 0 && order.descending ? Math.abs(key(row)) : key(row);
   rows.sort((a, b) => {
     const x = data.names[a.name], y = data.names[b.name], byName = x < y ? -1 : x > y ? 1 : 0;
     const by = key ? size(a) - size(b) : byName;
     return (order.descending ? -by : by) || byName;
   });
-  const head = (title, column, isName, span) => {
+  const hasLines = !classes && !differs && rows.some(row => view.lines[row.name]);
+  const head = (title, column, isName, span, hint) => {
     const isSorted = order.column === column;
     return make("th", {scope: "col", colspan: String(span), class: isName ? "name" : "", "aria-sort": isSorted ? order.descending ? "descending" : "ascending" : "none"},
-      make("button", {type: "button", onclick: () => {
+      make("button", {type: "button", ...hint ? {title: hint} : {}, onclick: () => {
         if (isSorted) order.descending = !order.descending; else Object.assign(order, {column, descending: !isName});
         table();
         place.querySelector("th[aria-sort$=cending] button").focus();
@@ -74,13 +78,14 @@ function table() {
   const word = isHeap || classes ? "Class" : "Method";
   const body = rows.slice(0, order.rows).map(row => make("tr", {class: picture.flags && picture.flags[row.name] ? "match" : ""},
     columns.map(column => cell(row, column)),
-    make("td", {class: "name"}, make("button", {type: "button", title: "Find it in the flame graph", onclick: () => find(row.name)}, shown[row.name]))));
+    make("td", {class: "name"}, make("button", {type: "button", title: "Find it in the flame graph", onclick: () => find(row.name)}, shown[row.name])),
+    hasLines ? make("td", {class: "lines"}, hottest(row.name, 3)) : []));
   const more = rows.length - order.rows;
   place.replaceChildren(
     make("div", {class: "table-tools"}, make("h2", null, `${number(rows.length)} ${classes ? rows.length === 1 ? "class" : "classes" : rows.length === 1 ? "method" : "methods"}, in ${view.unit}`),
       tree.view.classes && !isHeap ? [false, true].map(which => make("button", {type: "button", "aria-pressed": String(which === classes), onclick: () => { order.classes = which; order.column = 0; table(); }}, which ? "Classes" : "Methods")) : []),
     make("div", {class: "table-scroll"}, make("table", null,
-      make("thead", null, make("tr", null, columns.map((column, index) => [head(column.title, index, false, differs ? 1 : 2), column.bar ? make("td", {class: "bar"}) : null]), head(word, 9, true, 1))),
+      make("thead", null, make("tr", null, columns.map((column, index) => [head(column.title, index, false, differs ? 1 : 2, column.hint), column.bar ? make("td", {class: "bar"}) : null]), head(word, 9, true, 1), hasLines ? make("th", {scope: "col", class: "lines"}, "Hottest lines") : [])),
       make("tbody", null, body))),
     more > 0 ? make("button", {type: "button", class: "more", onclick: () => { order.rows += 200; table(); }}, `Show ${number(Math.min(200, more))} more of ${number(more)}`) : "");
 }

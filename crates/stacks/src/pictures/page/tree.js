@@ -31,7 +31,7 @@ class Tree {
   }
 
   // A leaf that is a class of objects and no method.
-  isClass(node) { return this.view.classes && this.end[node] === node + 1 && data.kinds[this.name[node]] < "3"; }
+  isClass(node) { return this.view.classes && this.end[node] === node + 1 && !"34".includes(data.kinds[this.name[node]]); }
   kind(node) { return this.isClass(node) ? 2 : this.view.packages ? 3 : +data.kinds[this.name[node]]; }
 }
 
@@ -146,9 +146,11 @@ class Look {
     const {tree} = this, found = new Map(), open = new Map(), way = [];
     const picked = this.first && this.root.items.length && !this.reverse ? new Set(this.root.items) : null;
     const row = name => {
-      if (!found.has(name)) found.set(name, {name, own: tree.own.map(() => 0), total: tree.own.map(() => 0)});
+      if (!found.has(name)) found.set(name, {name, own: tree.own.map(() => 0), total: tree.own.map(() => 0), charged: tree.own.map(() => 0)});
       return found.get(name);
     };
+    // The innermost method of the program on the way to each node.
+    const payer = new Int32Array(classes ? 0 : tree.size).fill(-1);
     for (let node = 0; node < tree.size; node++) {
       if (tree.depth[node] < this.first) { if (picked && !picked.has(node)) node = tree.end[node] - 1; continue; }
       if (this.apart && tree.view.threads && tree.depth[node] === 0) continue;
@@ -158,6 +160,12 @@ class Look {
       }
       const name = tree.name[node], isClass = tree.isClass(node);
       if (classes && !isClass) continue;
+      if (!classes) {
+        // Threads pay for nothing.
+        const above = tree.parent[node] >= 0 ? payer[tree.parent[node]] : -1;
+        payer[node] = !isClass && data.own[name] === "1" ? name : above;
+        if (payer[node] >= 0) { const pays = row(payer[node]); tree.own.forEach((own, column) => { pays.charged[column] += own[node]; }); }
+      }
       if (isClass && !classes) {
         // What objects take was allocated by the method that their class stands on.
         if (way.length) { const above = row(tree.name[way[way.length - 1]]); tree.own.forEach((own, column) => { above.own[column] += own[node]; }); }
