@@ -52,6 +52,7 @@ mod report;
 mod serve;
 mod sheet;
 mod snapshot;
+mod sources;
 mod strip_rules;
 mod suspects;
 mod thread_dumps;

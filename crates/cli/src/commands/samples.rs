@@ -1,5 +1,7 @@
 //! `hprof-rs samples`: where time, memory or waiting goes.
 
+mod annotate;
+
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::process::ExitCode;
@@ -22,6 +24,7 @@ use crate::render::out::tell;
 use crate::render::screen::{
     Align, Style, columns, count, percent, plural, print, print_json, printable, whole_columns,
 };
+use crate::sources::SourcesArgument;
 use crate::window::{NoWindow, WindowArgument};
 
 /// Show where a profile spends CPU time, allocates or waits.
@@ -54,6 +57,13 @@ pub struct Samples {
 
     #[command(flatten)]
     own: OwnArgument,
+
+    /// Print the source of a method with the cost of each line. METHOD is its name, or the end of it, such as `PriceParser.parse`.
+    #[arg(long, value_name = "METHOD", conflicts_with_all = ["by", "top", "filter", "own", "min"])]
+    annotate: Option<String>,
+
+    #[command(flatten)]
+    sources: SourcesArgument,
 
     /// In trees, hide branches below this share of the total, in percent.
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
@@ -108,6 +118,8 @@ Examples:
   hprof-rs samples --by tree --min 5 java.hprof.txt
   hprof-rs samples --by trace --top 3 java.hprof.txt
   hprof-rs samples --own com.acme --own org.acme java.hprof.txt
+  hprof-rs samples --annotate PriceParser.parse java.hprof.txt
+                                                  the lines of a method with their costs
   hprof-rs samples --measure live-bytes java.hprof
   hprof-rs samples --by time recording.jfr
   hprof-rs samples --from 14:03:10 --to 14:03:25 recording.jfr
@@ -187,6 +199,9 @@ impl Samples {
             return self.old(&opened, style);
         }
         let weights = self.measure.weights(&opened)?;
+        if let Some(method) = &self.annotate {
+            return annotate::annotate(&opened, &weights, method, &self.sources, self.json);
+        }
         let own = self.own.costs(&contents.stacks, &weights);
         if self.json {
             return print_json(&json!({

@@ -49,6 +49,8 @@ fn the_program_pays_for_the_libraries_that_it_calls() {
     let first = lines.find(|line| line.contains("Prices.")).unwrap();
     assert!(first.ends_with("Prices.parse"), "{table}");
 
+    annotates(&scene, file);
+
     let Some(browser) = Browser::open(1280, 800) else {
         return;
     };
@@ -90,6 +92,67 @@ fn the_program_pays_for_the_libraries_that_it_calls() {
         browser.screenshot(&format!("own-phone-{scheme}.png"));
         assert_eq!(browser.value("document.documentElement.scrollWidth"), 390);
         assert_clean(&browser);
+    }
+}
+
+/// The source of a method at a terminal, with and without the file.
+fn annotates(scene: &Scene, file: &str) {
+    let sources = java_test_harness::java_sources();
+    let folder = sources.to_str().unwrap();
+    let annotate = ["samples", file, "--annotate", "Prices.parse"];
+    let with = [&annotate[..], &["--sources", folder]].concat();
+    let text = stdout(scene, &with);
+    let find = text
+        .lines()
+        .find(|line| line.contains("while (matcher.find())"));
+    let find: Vec<&str> = find.unwrap().split_whitespace().collect();
+    // Its own cost may be there or not; then the cost with calls, and the line.
+    let number = FIND.to_string();
+    let place = find.iter().position(|cell| *cell == number).unwrap();
+    let share: f64 = find[place - 1].trim_end_matches('%').parse().unwrap();
+    assert!(share > 30.0, "{text}");
+    assert!(text.contains("static void parse(String text) {"), "{text}");
+    assert!(text.contains("sum += digits(text);"), "{text}");
+    // Another method.
+    assert!(!text.contains("static long digits"), "{text}");
+    let json = |arguments: &[&str]| -> Value {
+        let text = stdout(scene, &[arguments, &["--json"]].concat());
+        serde_json::from_str(&text).unwrap()
+    };
+    let found = json(&with);
+    let total = found["total"].as_u64().unwrap() as f64;
+    let lines = found["lines"].as_array().unwrap();
+    let line = lines.iter().find(|line| line["line"] == FIND).unwrap();
+    let exact = line["total"].as_u64().unwrap() as f64 * 100.0 / total;
+    assert!((exact - share).abs() < 0.1, "{exact} {share}");
+    assert_eq!(found["missing"], Value::Null);
+    // Without the file, lines have numbers, and a sentence has the remedy.
+    let text = stdout(scene, &annotate);
+    assert!(text.contains(&format!("{number}\n")), "{text}");
+    let remedy = "no source: Prices.java of Prices is not in src/main/java and the like below this folder; name the folder with --sources DIR";
+    assert!(text.contains(remedy), "{text}");
+    assert_eq!(json(&annotate)["missing"], remedy);
+    // As a build tool has it.
+    let layout = scene.path("shop/src/main/java");
+    std::fs::create_dir_all(&layout).unwrap();
+    std::fs::copy(sources.join("Prices.java"), layout.join("Prices.java")).unwrap();
+    let text = stdout(scene, &annotate);
+    assert!(text.contains("shop/src/main/java/Prices.java\n"), "{text}");
+    for (arguments, part) in [
+        (
+            &["--annotate", "Prices.prase"][..],
+            "no stack has a method Prices.prase",
+        ),
+        (
+            &["--annotate", "parse", "--sources", "none"],
+            "there is no folder none",
+        ),
+        (&["--sources", "."], "--annotate"),
+    ] {
+        let all = [&["samples", file][..], arguments].concat();
+        let output = run(&mut scene.hprof_rs(&all), "");
+        assert!(!output.status.success(), "{arguments:?}");
+        assert!(stderr(&output).contains(part), "{}", stderr(&output));
     }
 }
 
