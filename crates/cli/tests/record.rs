@@ -109,6 +109,52 @@ fn a_running_jvm_becomes_a_flame_graph_and_is_as_before() {
     });
 }
 
+/// Commands as people who know async-profiler type them.
+#[test]
+fn the_options_of_async_profiler_are_known() {
+    let scene = Scene::new();
+    let running = spinning(Jdk::feature_release(17));
+    let pid = running.pid().to_string();
+    let record = |output: &str, arguments: &[&str]| {
+        let record = [
+            "record", &pid, "-d", "1", "-e", "cpu", "-i", "1ms", "-o", output,
+        ];
+        run(&mut scene.hprof_rs(&[&record[..], arguments].concat()), "")
+    };
+    let text = |arguments: &[&str]| {
+        let recorded = record("x.collapsed", arguments);
+        assert!(recorded.status.success(), "{}", stderr(&recorded));
+        fs::read_to_string(scene.path("x.collapsed")).unwrap()
+    };
+    let hot = text(&["-I", "Spin.hot"]);
+    assert!(
+        !hot.is_empty() && hot.lines().all(|line| line.contains("Spin.hot")),
+        "{hot}"
+    );
+    let others = text(&["-X", "*.hot*"]);
+    assert!(
+        others.contains("Spin.warm") && !others.contains("Spin.hot"),
+        "{others}"
+    );
+    let none = record("none.collapsed", &["-I", "com.acme"]);
+    assert!(!none.status.success());
+    let said = stderr(&none);
+    assert!(
+        said.contains("what --include and --exclude ask for"),
+        "{said}"
+    );
+    // Threads apart: their names are there.
+    let threads = record("t.hprof.txt", &["-t"]);
+    assert!(threads.status.success(), "{}", stderr(&threads));
+    let by_thread = run(
+        &mut scene.hprof_rs(&["samples", "--by", "thread", "t.hprof.txt"]),
+        "",
+    );
+    let by_thread = String::from_utf8(by_thread.stdout).unwrap();
+    assert!(by_thread.contains("spinner"), "{by_thread}");
+    assert_nothing_is_left(&scene, &running);
+}
+
 #[test]
 fn threads_that_wait_are_recorded_on_the_wall_clock() {
     let scene = Scene::new();
@@ -209,6 +255,20 @@ fn mistakes_are_found_before_the_agent_is_loaded() {
         (&["-o", "missing/x.html"], "there is no folder missing"),
         (&["--options", "file=/tmp/x"], "a live recording takes"),
         (&["--all", "--cpu"], "cannot be used with"),
+        // Those of async-profiler.
+        (
+            &["-e", "cycles"],
+            "[possible values: cpu, wall, alloc, lock, calls, all]",
+        ),
+        (&["-e", "cpu,wall"], "one of cpu, wall and calls"),
+        (&["-i", "10"], "a number with a unit: 1ms, 10ms"),
+        (&["-i", "500us"], "whole milliseconds"),
+        (
+            &["-e", "alloc", "-i", "10ms"],
+            "alloc takes bytes, as in -i 512k",
+        ),
+        (&["-i", "64k"], "cpu and wall take a time, as in -i 10ms"),
+        (&["-I", ""], "a pattern names a package, class or method"),
     ] {
         let all = [&["record", &pid][..], arguments].concat();
         let output = run(&mut scene.hprof_rs(&all), "");

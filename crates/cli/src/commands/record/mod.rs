@@ -1,5 +1,6 @@
 //! `hprof-rs record`: from a process id or a command to a flame graph, and nothing left behind.
 
+mod aliases;
 mod screen;
 mod session;
 mod windows;
@@ -21,6 +22,7 @@ use super::convert;
 use super::samples::OwnArgument;
 use crate::attach;
 use crate::serve::LocalMachine;
+use aliases::Aliases;
 use session::Session;
 use words::duration;
 /// Record a JVM, and write a flame graph.
@@ -96,6 +98,9 @@ pub struct Record {
     options: String,
 
     #[command(flatten)]
+    aliases: Aliases,
+
+    #[command(flatten)]
     own: OwnArgument,
 
     /// Open the file in a browser.
@@ -111,6 +116,8 @@ Examples:
                                                   where the threads named http-... wait
   hprof-rs record 4242 -d 10 --calls --options 'include=com.acme' -o calls.html
                                                   how often each method is called, counted exactly
+  hprof-rs record 4242 -d 30 -e cpu,alloc -i 5ms -t -X 'jdk.internal.*' -o cpu.html
+                                                  as async-profiler has it
   hprof-rs record 4242 -d 1m --alloc -o alloc.collapsed
   hprof-rs record 4242 -d 10 -o cpu.pb.gz         for pprof
   hprof-rs record --alloc -o mem.html -- java -jar app.jar
@@ -121,10 +128,12 @@ A JVM can be recorded any number of times, in each mode.";
 
 impl Record {
     pub(super) fn execute(mut self) -> anyhow::Result<ExitCode> {
+        self.take_aliases()?;
         if self.wall {
             self.options.insert_str(0, "cpu=wall,");
         }
-        if self.modes().contains(&Mode::Cpu) {
+        // The samples with their times would be those of all stacks.
+        if self.modes().contains(&Mode::Cpu) && !self.aliases.selects() {
             // What the user says counts, as it comes later.
             self.options.insert_str(0, "timeline=y,");
         }

@@ -50,6 +50,8 @@ pub struct Session<'a> {
     /// Samples with their times that no file has yet.
     times: Vec<Chunk>,
     is_written: bool,
+    /// There were costs, of stacks alone that are not to be written.
+    is_filtered_out: bool,
     /// The program was told to end.
     is_passed_on: Cell<bool>,
 }
@@ -70,6 +72,7 @@ impl<'a> Session<'a> {
             windows: record.each.map(|each| Windows::new(each, keeps)),
             times: Vec::new(),
             is_written: false,
+            is_filtered_out: false,
             is_passed_on: Cell::new(false),
         })
     }
@@ -242,6 +245,12 @@ impl<'a> Session<'a> {
         let is_written = self.write(recording);
         let is_written = is_written.map_err(|error| self.rescue(recording, error))?;
         if !is_written && !self.is_written {
+            if self.is_filtered_out {
+                bail!(
+                    "no file was written: {} s were recorded, and no stack has what --include and --exclude ask for",
+                    status.seconds
+                );
+            }
             if !status.nothing.is_empty() {
                 bail!(
                     "nothing was recorded in {} s, for the reason above",
@@ -263,11 +272,19 @@ impl<'a> Session<'a> {
     /// Writes what was recorded since the last file; false if that is nothing.
     fn write(&mut self, recording: &Recording) -> anyhow::Result<bool> {
         let facts = &recording.facts;
-        let contents = self.costs(recording);
+        let mut contents = self.costs(recording);
         self.times.extend(recording.take_times());
         // Calls may be there without a millisecond of time.
-        let mut all = Measure::ALL.into_iter();
-        if !all.any(|measure| Weights::of(&contents, measure).is_some_and(|it| it.total > 0)) {
+        let has_any = |contents: &Contents| {
+            let mut all = Measure::ALL.into_iter();
+            all.any(|measure| Weights::of(contents, measure).is_some_and(|it| it.total > 0))
+        };
+        if !has_any(&contents) {
+            return Ok(false);
+        }
+        self.record.aliases.select(&mut contents);
+        if !has_any(&contents) {
+            self.is_filtered_out = true;
             return Ok(false);
         }
         let output = self.record.output.clone();
