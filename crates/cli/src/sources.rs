@@ -191,9 +191,15 @@ impl Source {
     }
 }
 
+/// Returns true of a line that is neither empty nor a comment.
+pub fn has_code(line: &str) -> bool {
+    let line = line.trim_start();
+    !line.is_empty() && !["//", "/*", "*"].iter().any(|it| line.starts_with(it))
+}
+
 /// Returns true if a line declares what `head` says, and is no call of it.
 fn is_head(line: &str, head: &str) -> bool {
-    let Some(at) = line.find(head) else {
+    let Some(at) = line.find(head).filter(|_| has_code(line)) else {
         return false;
     };
     let before = line[..at].trim_start();
@@ -290,6 +296,7 @@ class A {
         assert_eq!(source.method("p.A", "f", 14, 14), (12, 15));
         assert_eq!(source.method("p.A", "lambda$f$0", 14, 14), (12, 15));
         assert_eq!(source.method("p.A", "access", 7, 8), (4, 11));
+        assert!(!is_head("     * in hot(), most of it", "hot("));
         // A line that is not in the file.
         assert_eq!(source.method("p.A", "access", 99, 99), (96, 16));
     }

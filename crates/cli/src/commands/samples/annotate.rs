@@ -11,7 +11,7 @@ use crate::open::Opened;
 use crate::render::screen::{
     Align, Style, count, percent, plural, print, print_json, printable, whole_columns,
 };
-use crate::sources::{Source, SourcesArgument};
+use crate::sources::{Source, SourcesArgument, has_code};
 
 /// Methods that a message names.
 const NAMED: usize = 5;
@@ -120,16 +120,23 @@ impl Annotated<'_> {
                 sources.places()
             ));
         };
+        let path = source.path.display();
         let lines = source.lines.len() as u32;
-        (last.line > lines).then(|| {
-            format!(
-                "{} has {}, and the profile names lines {} to {}: it is of another version",
-                source.path.display(),
+        if last.line > lines {
+            return Some(format!(
+                "{path} has {}, and the profile names lines {} to {}: it is of another version",
                 plural(u64::from(lines), "line", "lines"),
                 first.line,
                 last.line
-            )
-        })
+            ));
+        }
+        let text_of = |cost: &&LineCost| source.lines.get(cost.line.checked_sub(1)? as usize);
+        let lines = method.lines.iter();
+        let free = lines.filter(|cost| text_of(cost).is_some_and(|text| !has_code(text)));
+        let free = free.map(|cost| cost.line).next()?;
+        Some(format!(
+            "line {free} of {path} has no code, and the profile has costs there: it is of another version"
+        ))
     }
 
     /// Each line that is shown, with its cost and its text.
@@ -140,7 +147,10 @@ impl Annotated<'_> {
         };
         let text_of = |line: u32| {
             let source = self.source.as_ref()?;
-            source.lines.get(line as usize - 1).map(String::as_str)
+            source
+                .lines
+                .get(line.checked_sub(1)? as usize)
+                .map(String::as_str)
         };
         let mut rows: Vec<LineCost> = lines.clone();
         if let Some(source) = &self.source {
