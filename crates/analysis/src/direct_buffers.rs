@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::leaks::is_of_the_jdk;
 use crate::numbers::{ClassNumber, ObjectNumber};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Snapshot, Value};
 
 /// Memory of direct buffers, and files that are mapped into memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -176,7 +176,8 @@ impl Names {
     ///
     /// A buffer of `ByteBuffer.allocateDirect` has a `Cleaner`, whose `thunk` is a `Deallocator` (JDK 8
     /// to 25, `Direct-X-Buffer.java.template`), and one of a mapped file has another one (`FileChannelImpl`).
-    /// Once the memory was freed, the `Cleaner` is in no list any more, and leads to itself (`Cleaner.java`).
+    /// Once the memory was freed, the `Cleaner` is in no list any more, and leads to itself (`Cleaner.java`). From JDK 26 on
+    /// it is a `BufferCleaner.PhantomCleaner` with an `action`, whose `node` of a list is then null (`BufferCleaner.java`).
     /// A slice or duplicate names its origin in `att`, and a view of a memory segment has a `segment`.
     fn memory_of(&self, snapshot: &Snapshot, buffer: ObjectNumber) -> Option<Memory> {
         let size = |object, name| {
@@ -194,10 +195,13 @@ impl Names {
                 None => Memory::Uncleaned(capacity),
             });
         };
-        if snapshot.field_object(cleaner, "next") == Some(cleaner) {
+        let is_freed = snapshot.field_object(cleaner, "next") == Some(cleaner)
+            || snapshot.field(cleaner, "node") == Some(Value::Null);
+        if is_freed {
             return None;
         }
-        let thunk = snapshot.field_object(cleaner, "thunk")?;
+        let thunk = snapshot.field_object(cleaner, "thunk");
+        let thunk = thunk.or_else(|| snapshot.field_object(cleaner, "action"))?;
         if Some(snapshot.graph().class_of(thunk)) == self.deallocator {
             return Some(Memory::Cleaned(size(thunk, "capacity")?));
         }
