@@ -74,6 +74,12 @@ final class HealthyHeaps {
     }
 
     @LeakCorpus.Answer(healthy = true)
+    static void boundedCache(LeakCorpus.Dump dump) {
+        small = new Bounded();
+        for (int n = 0; n < 1000; n++) small.put(n, new byte[12_000]);
+    }
+
+    @LeakCorpus.Answer(healthy = true)
     static void texts(LeakCorpus.Dump dump) throws Exception {
         // Classes, resources and formats that a program of any size has used.
         for (int n = 0; n < 200; n++) String.format("%d %s %5.3f %tF", n, "text", 1.5 * n, 86_400_000L * n);

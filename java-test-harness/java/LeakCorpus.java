@@ -57,7 +57,7 @@ public class LeakCorpus {
 
     private static final Class<?>[] FAMILIES = {
         LeakHolders.class, LeakNodes.class, LeakThreads.class, LeakLives.class, LeakFlows.class, LeakKinds.class,
-        LeakShapes.class, LeakRegistries.class, LeakNewer.class, HealthyHeaps.class,
+        LeakShapes.class, LeakRegistries.class, LeakNewer.class, LeakCaches.class, LeakTasks.class, HealthyHeaps.class,
     };
 
     public static void main(String[] args) throws Exception {

@@ -253,7 +253,7 @@ final class LeakHolders {
     }
 
     @LeakCorpus.Answer(
-        says = {"2,000 objects of class LeakHolders$Session", "held by the static field"},
+        says = {"2,000 objects of class LeakHolders$Session", "The static field LeakHolders.", "which others hold as well"},
         never = "one java.util")
     static void collectionsOfTwoClasses(LeakCorpus.Dump dump) {
         inOrder = new ArrayList<>();

@@ -422,7 +422,7 @@ final class LeakKinds {
     }
 
     @LeakCorpus.Answer(
-        says = {"20 threads \"io-*\" of class LeakKinds$FastThread", "field LeakKinds$FastThread.variables"},
+        says = {"The threads \"io-*\"", "20 threads of class LeakKinds$FastThread", "field LeakKinds$FastThread.variables"},
         threads = "io-")
     static void fastThreadLocals(LeakCorpus.Dump dump) throws Exception {
         for (int i = 0; i < 20; i++) new FastThread(i).start();
@@ -430,7 +430,7 @@ final class LeakKinds {
     }
 
     @LeakCorpus.Answer(
-        says = {"20 threads \"app-worker-*\"", "field java.lang.Thread.contextClassLoader"},
+        says = {"The threads \"app-worker-*\"", "20 threads", "field java.lang.Thread.contextClassLoader"},
         threads = "app-worker-")
     static void loadersOfThreads(LeakCorpus.Dump dump) throws Exception {
         for (int i = 0; i < 20; i++) {

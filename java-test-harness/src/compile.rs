@@ -53,12 +53,13 @@ pub fn classes_for(jdk: &Jdk) -> &'static Path {
 }
 
 /// The programs that use something newer than JDK 8, and those that use such programs.
-const NEWER_THAN_8: [&str; 24] = [
+const NEWER_THAN_8: [&str; 26] = [
     "ClassChurn",
     "CompileLoop",
     "DefineClass",
     "HealthyHeaps",
     "KnownCollections",
+    "LeakCaches",
     "LeakCorpus",
     "LeakFlows",
     "LeakHolders",
@@ -69,6 +70,7 @@ const NEWER_THAN_8: [&str; 24] = [
     "LeakNodes",
     "LeakRegistries",
     "LeakShapes",
+    "LeakTasks",
     "LeakThreads",
     "NativeCallers",
     "OneStackManyClasses",

@@ -72,6 +72,30 @@ pub fn direct_buffers(snapshot: &Snapshot) -> Option<DirectBuffers> {
     direct_memory(snapshot).map(|memory| memory.buffers)
 }
 
+/// The direct buffers among some objects that live; `None` if the dump has no class of them, or blank values.
+pub(crate) fn direct_buffers_among(
+    snapshot: &Snapshot,
+    objects: impl Iterator<Item = ObjectNumber>,
+) -> Option<DirectBuffers> {
+    let names = Names::of(snapshot).filter(|_| !snapshot.is_stripped())?;
+    let mut found = DirectBuffers::default();
+    let mut seen = FxHashSet::default();
+    let graph = snapshot.graph();
+    for object in objects.filter(|&it| names.buffers.contains(&graph.class_of(it))) {
+        match names.memory_of(snapshot, object) {
+            Some(Memory::Cleaned(bytes)) => found.add(bytes),
+            Some(Memory::Uncleaned(bytes)) => {
+                let address = snapshot.field(object, "address");
+                if seen.insert(address.and_then(|it| it.integer())) {
+                    found.add(bytes);
+                }
+            }
+            Some(Memory::Mapped(_)) | None => {}
+        }
+    }
+    Some(found)
+}
+
 /// The direct buffers of a dump of HotSpot with their holders; `None` if it has no class of them, or blank
 /// values.
 pub fn direct_memory(snapshot: &Snapshot) -> Option<DirectMemory> {

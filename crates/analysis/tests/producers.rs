@@ -231,6 +231,7 @@ fn shares_of_suspects_add_up_to_no_more_than_all() {
             threshold,
             most: 100,
             least: 0,
+            small: 0,
         };
         let found = leaks(&snapshot, options).unwrap();
         let shares: f64 = found.suspects.iter().map(|suspect| suspect.share).sum();

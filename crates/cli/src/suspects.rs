@@ -5,7 +5,7 @@ mod next;
 
 use hprof_analysis::graph::ReferenceKind;
 use hprof_analysis::leaks::{
-    ClassShare, Copies, Filling, Holder, Leaks, References, Subject, Suspect,
+    ClassShare, Copies, Filling, Finding, Holder, Leaks, References, Subject, Suspect,
 };
 use serde::Serialize;
 
@@ -113,6 +113,17 @@ pub fn sentences(suspect: &Suspect) -> Vec<String> {
         );
     }
     sentences.extend(finding.filling.as_ref().map(filling));
+    sentences.extend(finding.direct.map(|direct| {
+        let much = bytes(direct.capacity);
+        match direct.buffers {
+            1 => format!("One direct buffer below it holds {much} outside of the heap."),
+            many => format!(
+                "{} direct buffers below it hold {much} outside of the heap.",
+                count(many)
+            ),
+        }
+    }));
+    sentences.extend(keys(finding));
     sentences.extend(main_contents(&suspect.contents, finding.looked_at));
     if let Some(site) = suspect.sites.first() {
         let frame = site.stack.first();
@@ -125,6 +136,13 @@ pub fn sentences(suspect: &Suspect) -> Vec<String> {
     }
     sentences.push(next::next_step(suspect));
     sentences
+}
+
+/// The largest properties, by key.
+fn keys(finding: &Finding) -> Option<String> {
+    let quoted = finding.keys.iter().map(|key| format!("\"{key}\""));
+    let quoted: Vec<String> = quoted.collect();
+    (!quoted.is_empty()).then(|| format!("The largest have the keys {}.", list(&quoted)))
 }
 
 /// True if the first sentence has said all about the holder.
@@ -231,8 +249,12 @@ fn gone_or_soft(references: &References) -> Option<String> {
 }
 
 fn loaded_again(copies: &Copies) -> String {
+    let class = match &copies.class {
+        Some(class) => format!("{class}, of which they hold objects,"),
+        None => "the class".to_owned(),
+    };
     format!(
-        "{} class loaders, such as {} {:#x}, have loaded the class once each: as long as one of \
+        "{} class loaders, such as {} {:#x}, have loaded {class} once each: as long as one of \
          its objects lives, so does its loader with all classes.",
         count(copies.loaders),
         copies.example_class,

@@ -15,12 +15,14 @@ use serde_json::Value;
 const MAIN: u32 = 17;
 
 /// Cases whose heaps look otherwise on other JDKs.
-const EVERYWHERE: [&str; 6] = [
+const EVERYWHERE: [&str; 8] = [
     "LeakHolders.concurrentMap",
     "LeakNodes.concurrentQueue",
     "LeakThreads.threadLocalsOfAPool",
     "LeakThreads.backlog",
     "LeakLives.shutdownHooks",
+    "LeakTasks.pingsNeverCancelled",
+    "LeakCaches.smallDirectBuffers",
     "HealthyHeaps.nothing",
 ];
 

@@ -16,6 +16,14 @@ pub(super) const LIST: u64 = 16;
 /// Members of a group that are looked at.
 pub(super) const SAMPLE: usize = 200;
 
+/// Cleaners of direct buffers, which the JDK lists beside the buffers that they belong to: the holder of the buffers is
+/// the suspect.
+const CLEANERS: [&str; 3] = [
+    "java.nio.BufferCleaner$PhantomCleaner",
+    "jdk.internal.ref.Cleaner",
+    "sun.misc.Cleaner",
+];
+
 /// Something that keeps much alive.
 pub(super) struct Candidate {
     /// Places in the dominator tree, the largest first.
@@ -183,6 +191,7 @@ fn groups(snapshot: &Snapshot, threshold: u64, pooled: &FxHashSet<Place>) -> Vec
             let object = dominators.object(child);
             dominators.retained(child) < threshold
                 && graph.class_of_object(object).is_none()
+                && !CLEANERS.contains(&snapshot.class_name(object))
                 && !pooled.contains(&child)
         })
     };

@@ -226,6 +226,26 @@ impl Elements {
         within.or_else(|| self.passed_on_to(snapshot, class))
     }
 
+    /// The classes of the objects that keep most of what the largest element of a class keeps alive, from it down to a
+    /// class or loader.
+    pub fn main_classes(&self, snapshot: &Snapshot, class: &str) -> Vec<String> {
+        let dominators = snapshot.dominators();
+        let name = |place| snapshot.class_name(dominators.object(place));
+        let first = self.largest.iter().find(|&&place| name(place) == class);
+        let below = |&place: &Place| {
+            let next = largest(snapshot, place)?;
+            let enough = dominators.retained(place) / 2;
+            (dominators.retained(next) >= enough).then_some(next)
+        };
+        let is_object = |&place: &Place| {
+            let object = dominators.object(place);
+            snapshot.graph().class_of_object(object).is_none()
+        };
+        let way = std::iter::successors(first.copied(), below).skip(1);
+        let way = way.take(STEPS).take_while(is_object);
+        way.map(|place| name(place).to_owned()).collect()
+    }
+
     /// The class of the program to whose objects the elements of a class of the JDK pass on, as tasks of an executor do.
     fn passed_on_to(&self, snapshot: &Snapshot, class: &str) -> Option<Within> {
         /// The share of an element that the object within it keeps alive.

@@ -2,7 +2,7 @@
 
 use super::ClassShare;
 use super::elements::Elements;
-use super::start::is_of_the_jdk;
+use super::start::{is_built_in_loader, is_of_the_jdk};
 use crate::graph::ReferenceKind;
 use crate::numbers::ObjectNumber;
 use crate::snapshot::Snapshot;
@@ -27,7 +27,7 @@ pub enum Filling {
         /// True if they, or the nodes, are class loaders.
         are_loaders: bool,
         /// Several loaders that have loaded the class once each.
-        copies: Option<Copies>,
+        copies: Option<Box<Copies>>,
         /// The references among these objects or their nodes, if most of these are references.
         references: Option<References>,
     },
@@ -45,6 +45,8 @@ pub struct Within {
 /// Classes of one name, each with a loader of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Copies {
+    /// The class, unless it is that of the objects which fill the suspect.
+    pub class: Option<String>,
     /// The number of loaders.
     pub loaders: u64,
     /// The class of one of them.
@@ -153,7 +155,7 @@ pub(super) fn filling(
                 average: bytes / links.objects.max(1),
                 within: elements.or_else(|| blocks.and_then(|main| within(&main.name))),
                 are_loaders: is_loader(snapshot, &links.name),
-                copies: copies(snapshot, &links.name),
+                copies: copies(snapshot, &links.name).map(Box::new),
                 references: None,
             });
         }
@@ -197,7 +199,7 @@ pub(super) fn filling(
         average: main.bytes / main.objects.max(1),
         within,
         are_loaders: is_loader(snapshot, &main.name),
-        copies: copies(snapshot, &main.name),
+        copies: copies_in(snapshot, found, main).map(Box::new),
         references: references.filter(|it| {
             it.class == main.name || nodes.is_some_and(|nodes| it.class == nodes.name)
         }),
@@ -238,15 +240,33 @@ fn is_loader(snapshot: &Snapshot, name: &str) -> bool {
     all.any(|class| classes.get(class).name == name && classes.is_a(class, "java.lang.ClassLoader"))
 }
 
+/// The loaders of the class of the objects that fill a suspect, or of a class of the program within these.
+fn copies_in(snapshot: &Snapshot, found: &Elements, main: &ClassShare) -> Option<Copies> {
+    let many = |it: &Copies| it.loaders > main.objects / 2;
+    copies(snapshot, &main.name).or_else(|| {
+        let inner = found.main_classes(snapshot, &main.name).into_iter();
+        let mut own = inner.filter(|class| !is_of_the_jdk(class));
+        own.find_map(|class| {
+            let copies = copies(snapshot, &class).filter(many)?;
+            Some(Copies {
+                class: Some(class),
+                ..copies
+            })
+        })
+    })
+}
+
 fn copies(snapshot: &Snapshot, name: &str) -> Option<Copies> {
     let graph = snapshot.graph();
     let all = graph.classes().list().iter();
     let loaders: Vec<ObjectNumber> = all
         .filter(|class| class.name == name && class.loader != 0)
         .filter_map(|class| graph.number(class.loader))
+        .filter(|&loader| !is_built_in_loader(snapshot.class_name(loader)))
         .collect();
     let first = *loaders.first().filter(|_| loaders.len() > 1)?;
     Some(Copies {
+        class: None,
         loaders: loaders.len() as u64,
         example_class: snapshot.class_name(first).to_owned(),
         example_id: graph.id(first),

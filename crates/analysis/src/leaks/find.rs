@@ -12,6 +12,7 @@ use super::sites::sites_of;
 use super::start;
 use super::ways::{self, Ways, has_own_field};
 use super::{ClassShare, Leaks, ObjectShare, Suspect};
+use crate::direct_buffers::DirectBuffers;
 use crate::numbers::{ObjectNumber, Place};
 use crate::paths::{Path, PathSearch, only_soft};
 use crate::snapshot::{EdgeKind, Snapshot};
@@ -25,6 +26,8 @@ pub struct LeakOptions {
     pub most: usize,
     /// The bytes from which something is a suspect, whatever its share: a small program consists of small parts.
     pub least: u64,
+    /// The bytes below which only what keeps half of the live heap is a suspect: caches of healthy programs are as large.
+    pub small: u64,
 }
 
 impl Default for LeakOptions {
@@ -33,12 +36,19 @@ impl Default for LeakOptions {
             threshold: 0.1,
             most: 10,
             least: 96 << 10,
+            small: 1 << 20,
         }
     }
 }
 
 /// The size below which memory that the JDK holds for itself is no suspect, in bytes: a JVM that does nothing has as much.
 const RUNTIME: u64 = 4 << 20;
+
+/// The size from which memory that the JDK holds is a suspect if it is half of the live heap, in bytes.
+const MUCH: u64 = 1 << 20;
+
+/// The share of the live heap that is most of it.
+const MOST: f64 = 0.5;
 
 /// The live bytes below which a dump is a part of a heap.
 const SMALL: u64 = 300 << 10;
@@ -87,6 +97,9 @@ pub fn leaks(snapshot: &Snapshot, options: LeakOptions) -> io::Result<Leaks> {
         }
     }
     let mut suspects: Vec<Suspect> = suspects.into_iter().map(|(_, suspect)| suspect).collect();
+    if live_bytes >= SMALL {
+        suspects.retain(|it| it.retained_bytes >= options.small || it.share >= MOST);
+    }
     suspects.sort_by_key(|suspect| std::cmp::Reverse(suspect.retained_bytes));
     suspects.truncate(options.most.max(1));
     let mut largest = None;
@@ -153,6 +166,8 @@ pub(super) struct Found {
     pub holder: Option<Holder>,
     pub filling: Option<Filling>,
     pub looked_at: Option<u64>,
+    pub direct: Option<DirectBuffers>,
+    pub keys: Vec<String>,
     pub children: Vec<ClassShare>,
     pub largest: Vec<ObjectShare>,
     pub contents: Vec<ClassShare>,
@@ -174,7 +189,7 @@ impl Search<'_> {
     /// True if every heap has such a candidate. There are three kinds: many small objects of a JDK class, such as
     /// strings, which no object of the program holds together, unless they fill most of a large heap; the loaders
     /// that every JVM has; a class of the program if each of its static fields keeps little.
-    fn is_noise(&self, candidate: &Candidate) -> io::Result<bool> {
+    fn is_noise(&mut self, candidate: &Candidate) -> io::Result<bool> {
         let (snapshot, dominators) = (self.snapshot, self.snapshot.dominators());
         let first = candidate.members[0];
         let class = match &candidate.kind {
@@ -195,7 +210,7 @@ impl Search<'_> {
             return Ok(false);
         }
         let path = match deepest_common(snapshot, &self.paths, members)? {
-            Some(common) => self.paths.to(snapshot, common)?,
+            Some(common) => Some(self.way_to(common)?),
             None => None,
         };
         Ok(path.is_none_or(|path| path.iter().all(|&it| start::is_jdk_object(snapshot, it))))
@@ -232,7 +247,9 @@ impl Search<'_> {
             }
             _ => false,
         };
+        let is_most = suspect.share >= MOST && suspect.retained_bytes >= MUCH;
         suspect.retained_bytes < RUNTIME
+            && !is_most
             && suspect.finding.field.is_none()
             && !filled_by_own
             && start::is_of_the_jdk(suspect.finding.class())
@@ -285,6 +302,8 @@ impl Search<'_> {
             is_rest: found.is_rest,
             filling: found.filling,
             looked_at: found.looked_at,
+            direct: found.direct,
+            keys: found.keys,
             // Not before all suspects are known.
             is_soft: false,
         };

@@ -3,6 +3,7 @@
 
 use super::filling::Filling;
 use super::start::is_of_the_jdk;
+use crate::direct_buffers::DirectBuffers;
 use crate::numbers::ObjectNumber;
 use crate::paths::Path;
 use crate::snapshot::{EdgeKind, Snapshot};
@@ -25,6 +26,10 @@ pub struct Finding {
     /// The number of objects that the contents are those of, if these are only the largest of a
     /// group.
     pub looked_at: Option<u64>,
+    /// The direct buffers that the subject keeps alive, whose memory is outside of the heap, if there are any.
+    pub direct: Option<DirectBuffers>,
+    /// The keys of the largest entries, if the subject is a `java.util.Properties`.
+    pub keys: Vec<String>,
     /// True if only soft references lead to the subject.
     pub is_soft: bool,
 }
@@ -111,6 +116,12 @@ impl Finding {
         if let (Some(filling), Some(other)) = (&mut self.filling, &other.filling) {
             filling.join(other);
         }
+        if let Some(more) = other.direct {
+            let direct = self.direct.get_or_insert_default();
+            direct.buffers += more.buffers;
+            direct.capacity = direct.capacity.saturating_add(more.capacity);
+        }
+        self.keys.clear();
         // Only the class: what tells one object from another differs among them.
         let class = self.class().to_owned();
         self.subject = match self.holder {

@@ -1,5 +1,6 @@
 //! Single objects and groups of small objects as suspects.
 
+use std::cmp::Reverse;
 use std::io;
 
 use rustc_hash::FxHashMap;
@@ -14,12 +15,21 @@ use super::find::{Found, Search};
 use super::finding::{Holder, Subject};
 use super::parts::Role;
 use super::{ClassShare, ObjectShare};
+use crate::direct_buffers::{DirectBuffers, direct_buffers_among};
 use crate::numbers::{ClassNumber, ObjectNumber, Place};
 use crate::paths::PathSearch;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Snapshot, Value};
 
 /// The share of a group's paths that lead through what is said to hold the group.
 const COMMON: f64 = 0.8;
+/// The class of direct buffers.
+const DIRECT: &str = "java.nio.DirectByteBuffer";
+/// The properties that are looked at.
+const PROPERTIES: usize = 100_000;
+/// The keys that are named.
+const KEYS: usize = 3;
+/// The characters of a key that are named.
+const KEY: usize = 60;
 
 impl Search<'_> {
     /// One object with all that it keeps alive, or without what other suspects keep.
@@ -86,12 +96,50 @@ impl Search<'_> {
             holder: None,
             filling,
             looked_at: None,
+            direct: self.direct(&contents, subject),
+            keys: self.keys(object),
             largest: under.largest.iter().take(10).map(share).collect(),
             sample: under.sample.clone(),
             children: under.rows(),
             contents,
             objects: self.way_to(object)?,
         })
+    }
+
+    /// The direct buffers among what an object keeps alive.
+    fn direct(&self, contents: &[ClassShare], subject: Place) -> Option<DirectBuffers> {
+        if !contents.iter().any(|it| it.name == DIRECT) {
+            return None;
+        }
+        let dominators = self.snapshot.dominators();
+        let places = subject.up_to(dominators.end(subject));
+        let objects = places.map(|place| dominators.object(place));
+        let found = direct_buffers_among(self.snapshot, objects);
+        found.filter(|it| it.buffers > 0)
+    }
+
+    /// The keys of the largest entries of a `java.util.Properties`.
+    fn keys(&self, object: ObjectNumber) -> Vec<String> {
+        let (snapshot, graph) = (self.snapshot, self.snapshot.graph());
+        let class = graph.class_of(object);
+        if !graph.classes().is_a(class, "java.util.Properties") {
+            return Vec::new();
+        }
+        let elements = snapshot.collection_elements(object, PROPERTIES);
+        let size = |value: &Value| match value {
+            Value::Object(object) => snapshot.retained(*object),
+            _ => 0,
+        };
+        let mut entries: Vec<(u64, ObjectNumber)> = (elements.iter())
+            .filter_map(|(key, value)| match key {
+                Value::Object(text) => Some((size(key) + value.as_ref().map_or(0, size), *text)),
+                _ => None,
+            })
+            .collect();
+        entries.sort_by_key(|&(bytes, key)| (Reverse(bytes), key));
+        let keys = entries.into_iter().take(KEYS);
+        keys.filter_map(|(_, key)| snapshot.string(key, KEY))
+            .collect()
     }
 
     /// The other nodes of a list that its owner refers to, such as the last one.
@@ -140,6 +188,8 @@ impl Search<'_> {
             holder: common.is_none().then_some(Holder::None),
             filling: Some(Filling::Each(candidate.bytes / candidate.count.max(1))),
             looked_at: (looked_at < candidate.count).then_some(looked_at),
+            direct: None,
+            keys: Vec::new(),
             children: vec![ClassShare {
                 name: class.to_owned(),
                 objects: candidate.count,
@@ -198,6 +248,8 @@ impl Search<'_> {
             holder: common.is_none().then_some(Holder::None),
             filling: Some(Filling::Each(candidate.bytes / candidate.count.max(1))),
             looked_at: None,
+            direct: None,
+            keys: Vec::new(),
             children: vec![ClassShare {
                 name: name.to_owned(),
                 objects: candidate.count,

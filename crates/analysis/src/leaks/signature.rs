@@ -98,6 +98,8 @@ mod tests {
             statics: Vec::new(),
             filling: None,
             looked_at: None,
+            direct: None,
+            keys: Vec::new(),
             is_soft: false,
         }
     }

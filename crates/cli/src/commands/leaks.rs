@@ -28,7 +28,8 @@ pub struct LeaksCommand {
     heap: HeapArguments,
 
     /// The smallest share of the live heap that makes a suspect, in percent.
-    /// Without this option it is 10, and what keeps less than 96 KiB is none.
+    /// Without this option it is 10, what keeps less than 1 MiB is one only if that is half of the live heap, and what
+    /// keeps less than 96 KiB is none.
     #[arg(long, value_name = "PERCENT")]
     threshold: Option<f64>,
 
@@ -59,6 +60,7 @@ impl LeaksCommand {
             threshold: (self.threshold).map_or(usual.threshold, |percent| percent / 100.0),
             most: self.top,
             least: self.threshold.map_or(usual.least, |_| 0),
+            small: self.threshold.map_or(usual.small, |_| 0),
         };
         let leaks = Explained::new(leaks(&snapshot, options)?);
         // On Android an object whose life is over says more than one that is large.

@@ -21,13 +21,17 @@ pub fn headline(suspect: &Suspect) -> String {
     };
     let filled = filled(suspect);
     let held = held(suspect);
-    match leading_field(suspect) {
-        Some(field) => {
+    match (leading_field(suspect), leading_threads(&finding.subject)) {
+        (Some(field), _) => {
             let kind = kind_of(field);
             let name = &field.name;
             format!("The {kind} {name} keeps {much}{besides}: {subject}{filled}{held}")
         }
-        None => {
+        (None, Some(threads)) => format!("The {threads} keep {much}: {subject}{filled}{held}"),
+        (None, None) if are_system_properties(suspect) => format!(
+            "The System properties ({SYSTEM_PROPERTIES}) keep {much}{besides}: {subject}{filled}"
+        ),
+        (None, None) => {
             let keeps = match finding.subject {
                 Subject::Object(_) => "keeps",
                 _ => "keep",
@@ -47,14 +51,44 @@ fn kind_of(field: &OwnField) -> &'static str {
     }
 }
 
-/// The field of the program with which the first sentence begins. A group is held through it only in part.
+/// The field that has the System properties.
+const SYSTEM_PROPERTIES: &str = "java.lang.System.props";
+
+/// True of the System properties.
+pub(super) fn are_system_properties(suspect: &Suspect) -> bool {
+    matches!(&suspect.finding.holder, Holder::Static { field, .. } if field == SYSTEM_PROPERTIES)
+}
+
+/// The threads with which the first sentence begins: those of a pool, or of a class of the program.
+fn leading_threads(subject: &Subject) -> Option<String> {
+    let Subject::Threads {
+        name,
+        class,
+        are_virtual,
+    } = subject
+    else {
+        return None;
+    };
+    let kind = match are_virtual {
+        true => "virtual threads",
+        false => "threads",
+    };
+    match (name, class.as_str()) {
+        (Some(name), _) => Some(format!("{kind} \"{name}\"")),
+        (None, "java.lang.Thread" | "java.lang.VirtualThread") => None,
+        (None, class) => Some(format!("{kind} of class {class}")),
+    }
+}
+
+/// The field of the program with which the first sentence begins.
 pub(super) fn leading_field(suspect: &Suspect) -> Option<&OwnField> {
     match suspect.finding.subject {
-        Subject::Object(_) | Subject::Alike(_) => suspect.finding.field.as_ref(),
-        Subject::Group(_)
+        Subject::Object(_)
+        | Subject::Alike(_)
+        | Subject::Group(_)
         | Subject::ThreadLocals(_)
-        | Subject::HiddenClasses(_)
-        | Subject::Threads { .. } => None,
+        | Subject::HiddenClasses(_) => suspect.finding.field.as_ref(),
+        Subject::Threads { .. } => None,
     }
 }
 
@@ -65,6 +99,10 @@ fn subject(suspect: &Suspect) -> String {
     match &finding.subject {
         Subject::Object(description) if description.starts_with("class ") => description.clone(),
         Subject::Object(description) => format!("one {description}"),
+        // Members of a group have no common dominator.
+        Subject::Group(class) if leading_field(suspect).is_some() => {
+            format!("{number} objects of class {class}, which others hold as well")
+        }
         Subject::Group(class) => format!("{number} objects of class {class}"),
         Subject::Alike(class) if leading_field(suspect).is_some() => {
             format!("{number} objects of class {class}, held each in the same way")
@@ -76,6 +114,9 @@ fn subject(suspect: &Suspect) -> String {
             Holder::ThreadLocal {
                 threads: Some(_), ..
             } => format!("{number} values of ThreadLocals of class {class}"),
+            _ if leading_field(suspect).is_some() => {
+                format!("{number} values of ThreadLocals of class {class}, held each by its thread")
+            }
             _ => format!(
                 "{number} values of ThreadLocals of class {class}, held each by its thread,"
             ),
@@ -132,17 +173,18 @@ fn objects_of(objects: u64, class: &str) -> String {
     }
 }
 
+/// Threads by number; what the first sentence begins with is left out.
 fn threads(number: &str, name: Option<&str>, class: &str, are_virtual: bool) -> String {
     let kind = match are_virtual {
         true => "virtual threads",
         false => "threads",
     };
-    let name = name.map_or(String::new(), |name| format!(" \"{name}\""));
-    let class = match class {
-        "java.lang.Thread" | "java.lang.VirtualThread" => String::new(),
-        class => format!(" of class {class}"),
-    };
-    format!("{number} {kind}{name}{class}")
+    match (name, class) {
+        (_, "java.lang.Thread" | "java.lang.VirtualThread") | (None, _) => {
+            format!("{number} {kind}")
+        }
+        (Some(_), class) => format!("{number} {kind} of class {class}"),
+    }
 }
 
 /// The end of the first sentence: who holds the suspect.

@@ -2,6 +2,8 @@
 
 use hprof_analysis::leaks::{Filling, Holder, References, Subject, Suspect};
 
+use super::headline::are_system_properties;
+
 /// One step that leads from a suspect to its repair, as a sentence.
 pub(super) fn next_step(suspect: &Suspect) -> String {
     let finding = &suspect.finding;
@@ -61,6 +63,9 @@ fn through_field(suspect: &Suspect, field: &str) -> String {
 
 /// The step for a suspect on whose path no field of the program is.
 fn without_field(suspect: &Suspect) -> String {
+    if are_system_properties(suspect) {
+        return "Next: find the code that calls System.setProperty with such keys.".to_owned();
+    }
     match &suspect.finding.holder {
         Holder::Root {
             local: Some(local), ..
