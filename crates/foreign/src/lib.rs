@@ -11,6 +11,7 @@ mod frames;
 pub mod jfr;
 mod json;
 mod notes;
+pub mod otlp;
 mod perf;
 mod pprof;
 mod speedscope;

@@ -34,9 +34,9 @@ pub struct CallTree {
 }
 
 /// The name of stacks without frames.
-pub(crate) const EMPTY: &str = "<empty trace>";
+pub const EMPTY: &str = "<empty trace>";
 /// The name of what the profiler's cutoff left out.
-pub(crate) const CUT_OFF: &str = "<below the cutoff>";
+pub const CUT_OFF: &str = "<below the cutoff>";
 /// The root of stacks whose thread is not known.
 const UNKNOWN_THREAD: &str = "<thread unknown>";
 

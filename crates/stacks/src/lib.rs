@@ -21,7 +21,7 @@ mod tables;
 pub mod timeline;
 mod weights;
 
-pub use call_tree::{CallTree, Node};
+pub use call_tree::{CUT_OFF, CallTree, EMPTY, Node};
 pub use changes::change_points;
 pub use depth::Depth;
 pub use family::family;

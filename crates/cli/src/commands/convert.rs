@@ -9,6 +9,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::Args;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use hprof_analysis::contents::{ForeignKind, Format};
 use hprof_analysis::stacks::Weights;
 use hprof_analysis::whole_file::WholeFile;
@@ -20,7 +22,7 @@ use hprof_stacks::pictures::{collapsed, flame_graph, page, pprof, speedscope};
 
 use self::format::{To, format_of_name, no_format, suits, value_name};
 use super::samples::{MeasureArgument, OwnArgument};
-use crate::export::{self, heap_views, old_view};
+use crate::export::{self, Resource, heap_views, old_view};
 use crate::open::{self, FileArgument, Opened, Times};
 use crate::render::foreign;
 use crate::render::out::{self, Out, tell};
@@ -87,6 +89,7 @@ Examples:
   hprof-rs convert --measure live-bytes java.hprof -o memory.svg
   hprof-rs convert heap.hprof -o heap.html              the bytes of each package
   hprof-rs convert java.hprof.txt -o profile.pb.gz && go tool pprof -http :8000 profile.pb.gz
+  hprof-rs convert recording.jfr -o profile.otlp        for OpenTelemetry's collector; .otlp.gz is smaller
   hprof-rs convert java.hprof.txt -o profile.speedscope.json    for https://www.speedscope.app
   hprof-rs convert java.hprof.txt -o profile.firefox.json       for https://profiler.firefox.com
   hprof-rs convert java.hprof.txt -o profile.jfr        for jfr and JDK Mission Control
@@ -108,7 +111,7 @@ impl Convert {
         };
         let times = Times {
             window: Some(&window),
-            are_wanted: to == To::Jfr,
+            are_wanted: matches!(to, To::Jfr | To::Otlp),
         };
         let opened = self.file.open_part(with_heap, 0, times)?;
         open::warn_of_damage(&opened);
@@ -120,7 +123,7 @@ impl Convert {
         let bytes = to.harmless(bytes);
         match &self.output {
             None => {
-                if matches!(to, To::Pprof | To::Jfr) && out::is_terminal() {
+                if matches!(to, To::Pprof | To::Otlp | To::Jfr) && out::is_terminal() {
                     bail!("{} is no text; name a file with -o", value_name(to));
                 }
                 let mut out = Out::new();
@@ -218,6 +221,14 @@ impl Convert {
         };
         match to {
             To::Pprof => pprof::write(&profile, out)?,
+            To::Otlp => {
+                let resource = Resource::of_environment()?;
+                let request = export::otlp(opened, &profile, &resource)?;
+                match self.is_gzipped() {
+                    true => gzip(&request, out)?,
+                    false => out.extend(request),
+                }
+            }
             To::Jfr => export::jfr(opened, &profile, out)?,
             To::Speedscope => {
                 serde_json::to_writer(&mut *out, &speedscope::document(&profile))?;
@@ -283,10 +294,24 @@ impl Convert {
         about
     }
 
+    /// The name asks for compression.
+    fn is_gzipped(&self) -> bool {
+        let output = self.output.as_deref();
+        let end = output.and_then(Path::extension);
+        end.is_some_and(|end| end.eq_ignore_ascii_case("gz"))
+    }
+
     fn title(&self, opened: &Opened) -> String {
         let title = self.title.clone();
         foreign::written(&title.unwrap_or_else(|| base_name(&opened.name)))
     }
+}
+
+fn gzip(bytes: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+    let mut packed = GzEncoder::new(out, Compression::default());
+    packed.write_all(bytes)?;
+    packed.finish()?;
+    Ok(())
 }
 
 /// The head of the page for a file.

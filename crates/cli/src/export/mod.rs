@@ -6,7 +6,9 @@ mod firefox;
 pub mod hprof;
 mod jfr;
 mod json;
+mod otlp;
 mod parts;
+mod resource;
 pub mod sheet;
 mod views;
 
@@ -15,4 +17,6 @@ pub use firefox::firefox;
 pub use hprof::hprof;
 pub use jfr::jfr;
 pub use json::json;
+pub use otlp::otlp;
+pub use resource::Resource;
 pub use views::{heap_views, old_callees, old_view, readable};

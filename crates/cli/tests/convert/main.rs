@@ -2,6 +2,9 @@
 
 mod formats;
 mod measures;
+mod otlp;
+#[path = "../support/otlp.rs"]
+mod otlp_messages;
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -11,7 +11,8 @@ mod colours;
 #[cfg(feature = "svg")]
 pub mod flame_graph;
 mod kinds;
-pub(crate) use kinds::{Kind, kind_of};
+pub use kinds::{Kind, kind_of};
+pub mod message;
 pub mod numbers;
 pub mod page;
 pub mod pprof;

@@ -1,7 +1,7 @@
 //! The format of pprof (<https://github.com/google/pprof>, `proto/profile.proto`): a gzipped message
 //! in the encoding of Protocol Buffers (<https://protobuf.dev/programming-guides/encoding/>).
 //!
-//! The message needs two of the encoding's wire types only, so it is written here and not by a
+//! The message needs few of the encoding's wire types only, so it is written by [`Message`] and not by a
 //! library that would come with a code generator.
 
 use std::collections::HashMap;
@@ -13,48 +13,11 @@ use hprof_format::ids::TraceSerial;
 use hprof_format::model::Line;
 
 use super::CLASS_FILE;
+use super::message::Message;
 use super::profile::Profile;
 use crate::call_tree::{CUT_OFF, EMPTY};
 use crate::table::{Frame, FrameIndex};
 use crate::weights::{Measure, Weight};
-
-/// A message under construction.
-#[derive(Default)]
-struct Message(Vec<u8>);
-
-impl Message {
-    fn varint(&mut self, mut value: u64) {
-        while value >= 0x80 {
-            self.0.push(value as u8 | 0x80);
-            value >>= 7;
-        }
-        self.0.push(value as u8);
-    }
-
-    /// A field of a number type. Zero is the default and need not be written.
-    fn number(&mut self, field: u64, value: u64) {
-        if value != 0 {
-            self.varint(field << 3);
-            self.varint(value);
-        }
-    }
-
-    /// A field of bytes: a string or a message.
-    fn bytes(&mut self, field: u64, bytes: &[u8]) {
-        self.varint(field << 3 | 2);
-        self.varint(bytes.len() as u64);
-        self.0.extend_from_slice(bytes);
-    }
-
-    /// A packed field of numbers.
-    fn numbers(&mut self, field: u64, values: &[u64]) {
-        let mut packed = Self::default();
-        for &value in values {
-            packed.varint(value);
-        }
-        self.bytes(field, &packed.0);
-    }
-}
 
 /// The tables of the message, filled while samples are written.
 #[derive(Default)]
@@ -142,7 +105,7 @@ struct Sample<'a> {
 }
 
 /// Type and unit of a measure, by the words that pprof's users know from Go.
-fn sample_type(measure: Measure) -> (&'static str, &'static str) {
+pub const fn sample_type(measure: Measure) -> (&'static str, &'static str) {
     match measure {
         Measure::Samples => ("samples", "count"),
         Measure::Time => ("cpu", "milliseconds"),

@@ -17,6 +17,8 @@ pub(super) enum To {
     Html,
     /// Gzipped Protocol Buffers for pprof.
     Pprof,
+    /// Protocol Buffers of OpenTelemetry: a request of OTLP, the alpha of profiles.
+    Otlp,
     /// JSON for speedscope.
     Speedscope,
     /// JSON for the Firefox Profiler.
@@ -40,6 +42,7 @@ impl To {
             Self::Html | Self::Svg => "open it in a browser",
             Self::Collapsed => "flamegraph.pl and https://www.speedscope.app draw it",
             Self::Pprof => "look at it with `go tool pprof -http :8000 FILE`",
+            Self::Otlp => "send it to /v1development/profiles of an OpenTelemetry collector",
             Self::Speedscope => "open it at https://www.speedscope.app",
             Self::Firefox => "open it at https://profiler.firefox.com",
             Self::Csv => "open it in a spreadsheet",
@@ -58,7 +61,7 @@ impl To {
             Self::Collapsed => foreign::page,
             Self::Text => foreign::hprof_text,
             // Its cells have been seen to.
-            Self::Csv | Self::Pprof | Self::Jfr | Self::Binary => return file,
+            Self::Csv | Self::Pprof | Self::Otlp | Self::Jfr | Self::Binary => return file,
         };
         match std::str::from_utf8(&file) {
             Ok(text) => harmless(text).into_bytes(),
@@ -79,7 +82,7 @@ pub(super) fn suits(named: To, to: To) -> bool {
 
 pub(super) fn no_format(path: &Path) -> String {
     format!(
-        "the name {} tells no format: end it in .html, .svg, .collapsed, .pb.gz, .speedscope.json, \
+        "the name {} tells no format: end it in .html, .svg, .collapsed, .pb.gz, .otlp, .speedscope.json, \
          .firefox.json, .jfr, .csv, .json, .txt or .hprof",
         path.display()
     )
@@ -101,6 +104,8 @@ pub(super) fn format_of_name(path: &Path) -> Option<To> {
         (".folded", To::Collapsed),
         (".pb.gz", To::Pprof),
         (".pprof", To::Pprof),
+        (".otlp", To::Otlp),
+        (".otlp.gz", To::Otlp),
         (".speedscope.json", To::Speedscope),
         (".speedscope", To::Speedscope),
         (".firefox.json", To::Firefox),

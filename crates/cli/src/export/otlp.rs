@@ -1,0 +1,52 @@
+//! Profiles for OpenTelemetry.
+
+use hprof_foreign::otlp::{Origin, request, untimed};
+use hprof_stacks::pictures::profile::Profile;
+use hprof_stacks::timeline::Window;
+
+use super::{Resource, created};
+use crate::open::Opened;
+use crate::render::out::tell;
+use crate::render::screen::count;
+
+/// The request of OTLP that holds a profile, without compression. Says on standard error what it has no times of.
+///
+/// # Errors
+/// If the system gives no random number.
+pub fn otlp(
+    opened: &Opened,
+    profile: &Profile<'_>,
+    resource: &Resource,
+) -> anyhow::Result<Vec<u8>> {
+    let contents = &opened.contents;
+    let timeline = contents.timeline.as_ref();
+    for untimed in timeline.map_or_else(Vec::new, |timeline| untimed(profile, timeline)) {
+        tell!(
+            "hprof-rs: {}: the recording has times of {} of {} {} only: the profile has sums without times",
+            untimed.measure.name(),
+            count(untimed.timed),
+            count(untimed.total),
+            untimed.measure.unit(),
+        );
+    }
+    let span = timeline.map(|it| it.span).or(contents.span);
+    let span = span.unwrap_or_else(|| {
+        let millis = created::millis(contents, opened.modified);
+        let nanos = i64::try_from(millis.saturating_mul(1_000_000)).unwrap_or(i64::MAX);
+        Window {
+            from: nanos,
+            to: nanos,
+        }
+    });
+    let mut id = [0; 16];
+    getrandom::fill(&mut id)?;
+    let attributes = resource.attributes();
+    let origin = Origin {
+        resource: &attributes,
+        span,
+        timeline,
+        id,
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    Ok(request(profile, &origin))
+}
