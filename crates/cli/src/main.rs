@@ -44,6 +44,8 @@ mod observations;
 mod open;
 mod partly_read;
 mod process_memory;
+#[cfg(feature = "capture")]
+mod push;
 #[cfg(feature = "query")]
 mod query;
 mod recordings;

@@ -426,7 +426,9 @@ fn no_command_lets_control_or_bidi_characters_through() {
         let output = format!("{EVIL}{output}");
         all(&["report", heap, "-o", &output]);
     }
-    for output in ["x.svg", "x.html", "x.csv", "x.pb.gz", "x.hprof", "x.exe"] {
+    for output in [
+        "x.svg", "x.html", "x.csv", "x.pb.gz", "x.otlp", "x.hprof", "x.exe",
+    ] {
         let output = format!("{EVIL}{output}");
         all(&["convert", &profiles[0], "-o", &output]);
         all(&["convert", "-o", &format!("no{EVIL}/{output}"), &profiles[0]]);
@@ -509,6 +511,16 @@ fn no_command_lets_control_or_bidi_characters_through() {
     let nobody = ["--server", "http://127.0.0.1:1/?token=x", "--patience", "0"];
     all(&[&["capture", heap, "--name", &missing][..], &nobody].concat());
     all(&[&["capture", heap, "--fail-above", &missing][..], &nobody].concat());
+    let receiver = ["http://127.0.0.1:1", "--push-patience", "0"];
+    all(&[&["push", &profiles[0]][..], &receiver].concat());
+    all(&["push", &profiles[0], &missing]);
+    all(&[
+        "push",
+        &missing,
+        "http://127.0.0.1:1",
+        "--push-headers",
+        &junk,
+    ]);
     all(&["mcp", &missing]);
     all(&["ps"]);
     all(&["options"]);

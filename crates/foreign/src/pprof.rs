@@ -1,7 +1,7 @@
 //! Profiles of pprof (<https://github.com/google/pprof>, `proto/profile.proto`), as Go, gperftools
 //! and many others write them: a message in the encoding of Protocol Buffers.
 
-mod wire;
+pub(crate) mod wire;
 
 #[cfg(test)]
 mod tests;

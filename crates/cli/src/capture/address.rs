@@ -112,6 +112,29 @@ impl Address {
         })
     }
 
+    /// Reads the URL of a receiver of profiles.
+    ///
+    /// # Errors
+    /// If it is none. The error does not show it, as it may have a password in it.
+    pub fn receiver(text: &str) -> anyhow::Result<Self> {
+        let wrong = "the receiver's URL is no http://HOST:PORT or https://HOST:PORT, with or without a path";
+        if text.contains(['?', '#']) {
+            bail!("{wrong}; it takes no query");
+        }
+        let authority = text.split_once("://").map_or("", |it| it.1);
+        if authority
+            .split('/')
+            .next()
+            .is_some_and(|it| it.contains('@'))
+        {
+            bail!(
+                "the receiver's URL takes no user name; give credentials by OTEL_EXPORTER_OTLP_HEADERS or \
+                 --push-headers FILE"
+            );
+        }
+        Self::parse(text).map_err(|_| anyhow::Error::msg(wrong))
+    }
+
     /// The page of a dump.
     pub fn link(&self, dump: &str) -> String {
         format!("{}/dumps/{dump}", self.base)

@@ -41,6 +41,11 @@ impl Answer {
         value.and_then(|it| it.to_str().ok()).unwrap_or_default()
     }
 
+    /// The body.
+    pub fn body(&self) -> &[u8] {
+        &self.body
+    }
+
     /// The body as JSON.
     ///
     /// # Errors
@@ -74,7 +79,7 @@ impl Answer {
     }
 
     /// The pause that the server asks for.
-    fn retry_after(&self) -> Option<Duration> {
+    pub fn retry_after(&self) -> Option<Duration> {
         self.header("retry-after")
             .parse()
             .ok()
@@ -143,13 +148,22 @@ pub enum Body<'a> {
     Bytes(&'a mut dyn Read, u64),
 }
 
+/// How long answers may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Waits {
+    /// For as long the server may neither take nor send a byte.
+    pub silence: Duration,
+    /// A request and its answer may take as long together.
+    pub whole: Option<Duration>,
+}
+
 /// A server, as it is asked.
 #[derive(Clone)]
 pub struct Client {
     agent: Agent,
     base: String,
     bearer: Option<String>,
-    silence: Duration,
+    waits: Waits,
     interrupt: Interrupt,
 }
 
@@ -165,6 +179,24 @@ impl Client {
         silence: Duration,
         interrupt: Interrupt,
     ) -> anyhow::Result<Self> {
+        let waits = Waits {
+            silence,
+            whole: None,
+        };
+        Self::patient(address, secret, authorities, waits, interrupt)
+    }
+
+    /// A server at an address, with limits for its answers.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn patient(
+        address: &Address,
+        secret: Option<&Secret>,
+        authorities: Option<&Path>,
+        waits: Waits,
+        interrupt: Interrupt,
+    ) -> anyhow::Result<Self> {
         let mut config = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
@@ -172,8 +204,9 @@ impl Client {
             .user_agent(concat!("hprof-rs/", env!("CARGO_PKG_VERSION")))
             .timeout_connect(Some(CONNECT))
             .timeout_resolve(Some(CONNECT))
-            .timeout_per_read(Some(silence))
-            .timeout_per_write(Some(silence));
+            .timeout_global(waits.whole)
+            .timeout_per_read(Some(waits.silence))
+            .timeout_per_write(Some(waits.silence));
         if address.is_tls {
             let roots = roots(authorities)?;
             config = config.tls_config(
@@ -192,7 +225,7 @@ impl Client {
             agent: config.build().new_agent(),
             base: address.base.clone(),
             bearer: secret.map(Secret::bearer),
-            silence,
+            waits,
             interrupt,
         })
     }
@@ -238,8 +271,12 @@ impl Client {
     }
 
     fn no_answer(&self, error: ureq::Error) -> anyhow::Error {
-        let seconds = self.silence.as_secs();
+        let seconds = self.waits.silence.as_secs();
         let error = match error {
+            ureq::Error::Timeout(_) if self.waits.whole.is_some() => {
+                let whole = self.waits.whole.unwrap_or_default();
+                anyhow!("none came in {} s", whole.as_secs_f32())
+            }
             ureq::Error::Timeout(Timeout::PerRead) => {
                 anyhow!("it gave no byte for {seconds} s (--silence SECONDS waits longer)")
             }
@@ -321,7 +358,10 @@ impl Client {
 }
 
 /// Stops at errors that time does not heal.
-fn lasting(error: &anyhow::Error) -> anyhow::Result<()> {
+///
+/// # Errors
+/// Such an error.
+pub fn lasting(error: &anyhow::Error) -> anyhow::Result<()> {
     let Some(cause) = error.downcast_ref::<ureq::Error>() else {
         return Ok(());
     };

@@ -20,7 +20,7 @@ mod watch;
 #[cfg(feature = "capture")]
 pub use address::{Address, Secret};
 #[cfg(feature = "capture")]
-pub use client::{Client, Patience};
+pub use client::{Body, Client, Patience, Waits, lasting};
 #[cfg(feature = "capture")]
 pub use direct::send_direct;
 pub use heap_dump::{DumpWish, dump};

@@ -36,6 +36,8 @@ mod objects;
 mod options;
 mod paths;
 mod ps;
+#[cfg(feature = "capture")]
+mod push;
 #[cfg(feature = "query")]
 mod query;
 mod record;
@@ -73,6 +75,8 @@ use crate::not_built::command_not_built;
 
 #[cfg(not(feature = "capture"))]
 command_not_built!("capture" capture::Capture);
+#[cfg(not(feature = "capture"))]
+command_not_built!("capture" push::Push);
 #[cfg(not(feature = "live"))]
 command_not_built!("live" live::Live);
 #[cfg(not(feature = "mcp"))]
@@ -162,6 +166,8 @@ pub enum Command {
     Memory(memory::Memory),
     /// Convert a profile to a flame graph or to the format of another tool.
     Convert(convert::Convert),
+    /// Send a profile to OpenTelemetry's collector or to Pyroscope.
+    Push(Box<push::Push>),
     /// Write heap dumps and profiles as tables of Parquet files.
     Export(Box<export::Export>),
     /// Write a shareable copy of a heap dump, with all values removed.
@@ -240,6 +246,7 @@ impl Command {
             Self::Gc(command) => command.execute(),
             Self::Memory(command) => command.execute(),
             Self::Convert(command) => command.execute(),
+            Self::Push(command) => command.execute(),
             Self::Export(command) => command.execute(),
             Self::Strip(command) => command.execute(),
             Self::Serve(command) => command.execute(),

@@ -18,5 +18,9 @@ pub use hprof::hprof;
 pub use jfr::jfr;
 pub use json::json;
 pub use otlp::otlp;
+#[cfg(feature = "capture")]
+pub use otlp::span;
 pub use resource::Resource;
+#[cfg(feature = "capture")]
+pub use resource::pairs;
 pub use views::{heap_views, old_callees, old_view, readable};

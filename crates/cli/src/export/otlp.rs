@@ -29,24 +29,29 @@ pub fn otlp(
             untimed.measure.unit(),
         );
     }
-    let span = timeline.map(|it| it.span).or(contents.span);
-    let span = span.unwrap_or_else(|| {
+    let mut id = [0; 16];
+    getrandom::fill(&mut id)?;
+    let attributes = resource.attributes();
+    let origin = Origin {
+        resource: &attributes,
+        span: span(opened),
+        timeline,
+        id,
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    Ok(request(profile, &origin))
+}
+
+/// The time of a profile; without one, the moment when it was made.
+pub fn span(opened: &Opened) -> Window {
+    let contents = &opened.contents;
+    let of_timeline = contents.timeline.as_ref().map(|it| it.span);
+    of_timeline.or(contents.span).unwrap_or_else(|| {
         let millis = created::millis(contents, opened.modified);
         let nanos = i64::try_from(millis.saturating_mul(1_000_000)).unwrap_or(i64::MAX);
         Window {
             from: nanos,
             to: nanos,
         }
-    });
-    let mut id = [0; 16];
-    getrandom::fill(&mut id)?;
-    let attributes = resource.attributes();
-    let origin = Origin {
-        resource: &attributes,
-        span,
-        timeline,
-        id,
-        version: env!("CARGO_PKG_VERSION"),
-    };
-    Ok(request(profile, &origin))
+    })
 }

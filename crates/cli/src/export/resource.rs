@@ -48,6 +48,21 @@ impl Resource {
         }
     }
 
+    #[cfg(all(test, feature = "capture"))]
+    pub fn named(service: &str) -> Self {
+        Self {
+            attributes: vec![(SERVICE_NAME.to_owned(), service.to_owned())],
+        }
+    }
+
+    /// The name of the service.
+    #[cfg(feature = "capture")]
+    pub fn service(&self) -> &str {
+        let mut all = self.attributes.iter();
+        all.find(|(key, _)| key == SERVICE_NAME)
+            .map_or(UNKNOWN_SERVICE, |(_, value)| value)
+    }
+
     /// All attributes; the name of the service is always there.
     pub fn attributes(&self) -> Vec<(String, String)> {
         let mut all = self.clone();

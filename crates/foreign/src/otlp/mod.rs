@@ -16,6 +16,7 @@ use hprof_stacks::pictures::pprof;
 use hprof_stacks::pictures::profile::Profile;
 use hprof_stacks::timeline::{Timeline, Window};
 
+use crate::pprof::wire::{Value, whole};
 use dictionary::Dictionary;
 pub use samples::{Untimed, untimed};
 
@@ -102,4 +103,25 @@ fn text_value(text: &str) -> Message {
     let mut value = Message::default();
     value.bytes(1, text.as_bytes());
     value
+}
+
+/// The profiles that a receiver rejects of a request that it has taken, and why, by its answer (an
+/// `ExportProfilesServiceResponse`); none if it has taken all or says something else.
+pub fn rejected(answer: &[u8]) -> Option<(u64, String)> {
+    let mut found = None;
+    for (field, value) in whole(answer) {
+        let (1, Value::Bytes(partly)) = (field, value) else {
+            continue;
+        };
+        let mut told = (0, String::new());
+        for (field, value) in whole(partly) {
+            match (field, value) {
+                (1, Value::Number(profiles)) => told.0 = profiles,
+                (2, Value::Bytes(why)) => told.1 = String::from_utf8_lossy(why).into_owned(),
+                _ => {}
+            }
+        }
+        found = Some(told);
+    }
+    found.filter(|told| told.0 > 0 || !told.1.is_empty())
 }

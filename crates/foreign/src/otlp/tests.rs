@@ -113,3 +113,16 @@ fn times_are_nanoseconds() {
     assert_eq!(samples, [(vec![4_900_000], vec![5])]);
     assert_eq!(untimed, []);
 }
+
+#[test]
+fn an_answer_says_what_is_rejected() {
+    let mut partly = Message::default();
+    partly.number(1, 3);
+    partly.bytes(2, b"too old");
+    let mut answer = Message::default();
+    answer.bytes(1, &partly.0);
+    assert_eq!(rejected(&answer.0), Some((3, "too old".to_owned())));
+    for none in [&b""[..], b"<html>", &[10, 0]] {
+        assert_eq!(rejected(none), None, "{none:?}");
+    }
+}

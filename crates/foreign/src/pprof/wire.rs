@@ -3,19 +3,19 @@
 
 /// A value of a field.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Value<'a> {
+pub(crate) enum Value<'a> {
     Number(u64),
     Bytes(&'a [u8]),
 }
 
 /// The fields of a message; the error is the place where it is damaged.
-pub(super) struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl<'a> Fields<'a> {
-    pub(super) fn of(bytes: &'a [u8]) -> Self {
+    pub(crate) fn of(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
@@ -72,12 +72,12 @@ impl<'a> Iterator for Fields<'a> {
 }
 
 /// The whole fields of a message inside of another.
-pub(super) fn whole(bytes: &[u8]) -> impl Iterator<Item = (u64, Value<'_>)> {
+pub(crate) fn whole(bytes: &[u8]) -> impl Iterator<Item = (u64, Value<'_>)> {
     Fields::of(bytes).map_while(Result::ok)
 }
 
 /// Adds the numbers of a repeated field, packed or not.
-pub(super) fn numbers(value: Value<'_>, all: &mut Vec<u64>) {
+pub(crate) fn numbers(value: Value<'_>, all: &mut Vec<u64>) {
     match value {
         Value::Number(number) => all.push(number),
         Value::Bytes(bytes) => {
@@ -90,7 +90,7 @@ pub(super) fn numbers(value: Value<'_>, all: &mut Vec<u64>) {
 }
 
 /// The numbers of a message by field; those of fields that come twice are the last.
-pub(super) fn fixed<const N: usize>(bytes: &[u8]) -> [u64; N] {
+pub(crate) fn fixed<const N: usize>(bytes: &[u8]) -> [u64; N] {
     let mut found = [0; N];
     for (field, value) in whole(bytes) {
         let place = usize::try_from(field).ok().and_then(|at| found.get_mut(at));

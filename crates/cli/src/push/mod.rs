@@ -1,0 +1,9 @@
+//! Profiles that are sent to a receiver: OpenTelemetry's collector, or Pyroscope.
+
+mod destination;
+mod parcels;
+mod sender;
+
+pub use destination::PushArguments;
+pub use parcels::parcels;
+pub use sender::Sender;
