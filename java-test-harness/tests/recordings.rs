@@ -148,6 +148,7 @@ fn the_jdk_reads_what_is_written(jdk: &Jdk, original: &Profile, file: &Path) {
             weights: original.weights.clone(),
             thread_name: &thread_name,
             remarks: &[],
+            own: None,
         },
         original.created_millis,
         None,

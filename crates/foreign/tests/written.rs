@@ -19,6 +19,7 @@ fn written(file: &[u8]) -> (hprof_foreign::Profile, Vec<u8>) {
         weights: read.weights.clone(),
         thread_name: &thread_name,
         remarks: &[],
+        own: None,
     };
     let bytes = jfr::write::write(&profile, Some(1_700_000_000_000), None);
     (read, bytes)

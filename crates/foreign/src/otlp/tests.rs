@@ -67,6 +67,7 @@ fn values(weights: Weights, timeline: &Timeline) -> (Vec<Row>, Vec<Untimed>) {
         weights: vec![weights],
         thread_name: &|_| None,
         remarks: &[],
+        own: None,
     };
     let samples = of(&profile, &profile.weights[0], Some(timeline));
     let samples = samples.into_iter().map(|it| (it.values, it.times));
