@@ -99,7 +99,7 @@ pub struct Named {
 pub struct Bounds {
     /// The most that the heap may take (`-Xmx`).
     pub max_heap: Option<Bytes>,
-    /// The part of the memory that the heap may take where `-Xmx` is not given (`-XX:MaxRAMPercentage`).
+    /// The part of the memory that the heap may take (`-XX:MaxRAMPercentage`); none where `-Xmx` is given.
     pub max_ram_percentage: Option<f64>,
     /// The most that direct buffers may take; the same as the heap unless it is set.
     pub max_direct: Option<Bytes>,
@@ -354,6 +354,7 @@ fn bounds(flags: &Flags, limits: &str, machine: Option<Bytes>) -> Bounds {
         max_heap,
         max_ram_percentage: flags
             .text("MaxRAMPercentage")
+            .filter(|_| !flags.is_given("MaxHeapSize"))
             .and_then(|text| text.parse().ok()),
         max_direct: set("MaxDirectMemorySize").or(max_heap),
         max_metaspace: set("MaxMetaspaceSize"),
