@@ -53,7 +53,7 @@ pub fn classes_for(jdk: &Jdk) -> &'static Path {
 }
 
 /// The programs that use something newer than JDK 8, and those that use such programs.
-const NEWER_THAN_8: [&str; 26] = [
+const NEWER_THAN_8: [&str; 27] = [
     "ClassChurn",
     "CompileLoop",
     "DefineClass",
@@ -74,6 +74,7 @@ const NEWER_THAN_8: [&str; 26] = [
     "LeakThreads",
     "NativeCallers",
     "OneStackManyClasses",
+    "RecordedEvents",
     "RedefinedDump",
     "RedefinedWhileAllocating",
     "ReusedClasses",

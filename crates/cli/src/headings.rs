@@ -47,7 +47,7 @@ const HEADINGS: [(&str, &[&str]); 5] = [
     (
         "Profiles and logs",
         &[
-            "summary", "samples", "sites", "convert", "push", "diff", "gc", "export",
+            "summary", "samples", "events", "sites", "convert", "push", "diff", "gc", "export",
         ],
     ),
     ("Servers", &["serve", "capture", "listen", "mcp", "worker"]),

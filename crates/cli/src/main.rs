@@ -27,6 +27,7 @@ mod by_time;
 mod capture;
 mod cli;
 mod commands;
+mod events;
 mod export;
 mod findings;
 mod from_jvm;

@@ -307,6 +307,10 @@ fn no_command_lets_control_or_bidi_characters_through() {
             &["samples", "--by", "thread"],
             &["samples", "--by", "tree", "--min", "0"],
             &["samples", "--json"],
+            &["events"],
+            &["events", "--json"],
+            &["events", "--event", "jdk.ExecutionSample", "--top", "0"],
+            &["events", "--event", "jdk.ExecutionSample", "--json"],
             &["sites", "--stacks"],
             &["sites", "--json"],
             &["threads"],
@@ -456,6 +460,7 @@ fn no_command_lets_control_or_bidi_characters_through() {
         "check",
         "records",
         "samples",
+        "events",
         "sites",
     ] {
         all(&[command, &missing]);

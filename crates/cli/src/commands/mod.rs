@@ -16,6 +16,7 @@ mod diff;
 mod dominators;
 mod dump;
 mod duplicates;
+mod events;
 #[cfg(feature = "parquet")]
 mod export;
 mod finalizers;
@@ -120,6 +121,8 @@ pub enum Command {
     /// Show where a profile spends CPU time, allocates or waits.
     #[command(visible_alias = "methods")]
     Samples(samples::Samples),
+    /// List the events of a recording by type, or those of one type with their fields.
+    Events(events::Events),
     /// Show where a profile's objects were allocated.
     #[command(visible_alias = "allocations")]
     Sites(sites::Sites),
@@ -224,6 +227,7 @@ impl Command {
             Self::Histogram(command) => command.execute(),
             Self::Top(command) => command.execute(),
             Self::Samples(command) => command.execute(),
+            Self::Events(command) => command.execute(),
             Self::Sites(command) => command.execute(),
             Self::Strings(command) => command.execute(),
             Self::Threads(command) => command.execute(),

@@ -44,12 +44,15 @@ pub(super) struct Field {
     pub(super) is_pooled: bool,
     pub(super) is_array: bool,
     pub(super) unit: Unit,
+    /// It is a number of bytes.
+    pub(super) is_bytes: bool,
 }
 
 /// A type: its name, and where its fields are among those of all types.
 #[derive(Debug)]
 struct Type {
     name: StringIndex,
+    label: Option<StringIndex>,
     fields: Range<u32>,
 }
 
@@ -77,16 +80,32 @@ impl<'a> Metadata<'a> {
             cursor,
             metadata,
             annotations: Vec::new(),
+            of_class: Vec::new(),
+            labels: Vec::new(),
         };
         tree.element(Place::Root, 0)?;
         let Tree {
             mut metadata,
             annotations,
+            labels,
             ..
         } = tree;
         let spans: Vec<TypeId> = metadata.named("jdk.jfr.Timespan").collect();
+        let amounts: Vec<TypeId> = metadata.named("jdk.jfr.DataAmount").collect();
+        let label: Vec<TypeId> = metadata.named("jdk.jfr.Label").collect();
+        for (of, class, value) in labels {
+            if label.contains(&class)
+                && let Some(of) = metadata.types.get_mut(&of)
+            {
+                of.label = Some(value);
+            }
+        }
         for (field, class, value) in annotations {
             let field = &mut metadata.fields[field];
+            if amounts.contains(&class) {
+                let value = metadata.strings.get(value.0 as usize);
+                field.is_bytes = value.is_some_and(|it| it == "BYTES");
+            }
             if field.unit == Unit::None && spans.contains(&class) {
                 field.unit = match metadata.strings.get(value.0 as usize).map(Cow::as_ref) {
                     Some("TICKS") => Unit::Ticks,
@@ -123,6 +142,12 @@ impl<'a> Metadata<'a> {
         self.types.get(&id).map(|it| self.string(it.name))
     }
 
+    /// The label of a type, for people; `None` if it has none.
+    pub(super) fn label(&self, id: TypeId) -> Option<&str> {
+        let label = self.types.get(&id)?.label?;
+        Some(self.string(label))
+    }
+
     /// The fields of a type; none if the chunk lacks the type.
     pub(super) fn fields(&self, id: TypeId) -> &[Field] {
         let fields = self.types.get(&id).map(|it| it.fields.clone());
@@ -146,6 +171,8 @@ enum Place {
     Class,
     Field,
     Annotation,
+    /// An annotation of a class.
+    ClassAnnotation,
     /// Where nothing is needed.
     Elsewhere,
 }
@@ -158,6 +185,7 @@ impl Place {
             (Self::Metadata, "class") => Self::Class,
             (Self::Class, "field") => Self::Field,
             (Self::Field, "annotation") => Self::Annotation,
+            (Self::Class, "annotation") => Self::ClassAnnotation,
             _ => Self::Elsewhere,
         }
     }
@@ -181,6 +209,10 @@ struct Tree<'a> {
     metadata: Metadata<'a>,
     /// The field, the class of the annotation, and its value.
     annotations: Vec<(usize, TypeId, StringIndex)>,
+    /// The annotations of the class that is read: their class and value.
+    of_class: Vec<(TypeId, StringIndex)>,
+    /// The type, the class of its annotation, and the value.
+    labels: Vec<(TypeId, TypeId, StringIndex)>,
 }
 
 impl Tree<'_> {
@@ -233,6 +265,7 @@ impl Tree<'_> {
                 if class.is_none() {
                     place = Place::Elsewhere;
                 }
+                self.of_class.clear();
             }
             Place::Field => {
                 let pooled = attributes.pooled;
@@ -242,6 +275,7 @@ impl Tree<'_> {
                     is_pooled: pooled.is_some_and(|it| self.metadata.string(it) == "true"),
                     is_array: self.number(attributes.dimension).is_some_and(|it| it > 0),
                     unit: Unit::None,
+                    is_bytes: false,
                 };
                 self.metadata.fields.push(field);
             }
@@ -253,6 +287,11 @@ impl Tree<'_> {
                     self.annotations.push((field, class, value));
                 }
             }
+            Place::ClassAnnotation => {
+                let class = self.number(attributes.class).map(TypeId);
+                let value = attributes.value.or(attributes.first_value);
+                self.of_class.extend(class.zip(value));
+            }
             Place::Root | Place::Metadata | Place::Elsewhere => {}
         }
         for _ in 0..self.cursor.length()? {
@@ -260,7 +299,15 @@ impl Tree<'_> {
         }
         if let Some((id, name)) = class {
             let fields = first_field..self.metadata.fields.len() as u32;
-            self.metadata.types.insert(id, Type { name, fields });
+            let annotations = self.of_class.drain(..);
+            self.labels
+                .extend(annotations.map(|(class, value)| (id, class, value)));
+            let of = Type {
+                name,
+                label: None,
+                fields,
+            };
+            self.metadata.types.insert(id, of);
         }
         Some(())
     }

@@ -1,5 +1,6 @@
 //! How events of a type are laid out, with the names of all of their fields.
 
+use super::{Field, Shape};
 use crate::jfr::bytes::{Cursor, Text};
 use crate::jfr::metadata::{TypeId, Unit};
 use crate::jfr::plan::{Encoding, MAX_DEPTH, MAX_STEPS, Plan, Plans};
@@ -36,6 +37,8 @@ enum Step {
 #[derive(Debug, Default)]
 pub(super) struct Layout {
     steps: Vec<(Box<str>, Step)>,
+    /// The type of each field, and how its values are meant.
+    kinds: Vec<(Box<str>, Shape)>,
 }
 
 impl Layout {
@@ -64,6 +67,15 @@ impl Layout {
                 true => Some(Encoding::Number),
                 false => type_name.and_then(Encoding::of),
             };
+            let kind: Box<str> = type_name.unwrap_or_default().into();
+            let shape = match (&*kind, is_pooled, unit, field.is_bytes) {
+                (_, true, ..) | ("java.lang.String", ..) => Shape::Text,
+                ("boolean", ..) => Shape::Flag,
+                ("float" | "double", ..) => Shape::Fraction,
+                (.., true) => Shape::Bytes,
+                (_, _, Unit::None, _) => Shape::Number,
+                _ => Shape::Time,
+            };
             let is_narrow = matches!(type_name, Some("int" | "short" | "char"));
             let step = match (is_array, encoding) {
                 (true, _) if is_pooled => Step::Many(None),
@@ -81,6 +93,7 @@ impl Layout {
                 }
             };
             self.steps.push((name.into(), step));
+            self.kinds.push((kind, shape));
         }
         Some(())
     }
@@ -90,9 +103,16 @@ impl Layout {
         self.steps.iter().any(|(name, _)| **name == *field)
     }
 
-    /// The names of the fields.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.steps.iter().map(|(name, _)| &**name)
+    /// The fields that are no arrays.
+    pub(super) fn fields(&self) -> impl Iterator<Item = Field> {
+        let fields = self.steps.iter().zip(&self.kinds);
+        fields
+            .filter(|((_, step), _)| matches!(step, Step::One { .. }))
+            .map(|((name, _), (of, shape))| Field {
+                name: name.to_string(),
+                of: of.to_string(),
+                shape: *shape,
+            })
     }
 
     /// The types of the entries to which fields refer.

@@ -345,15 +345,47 @@ fn add_damage(skipped: &mut Skipped, offset: Option<usize>, lost: usize, message
     }
 }
 
+/// How the values of a field are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// A number without a unit that is known here.
+    Number,
+    /// A number of bytes.
+    Bytes,
+    /// A duration.
+    Time,
+    /// A number with a fraction.
+    Fraction,
+    /// True or false.
+    Flag,
+    /// A text, or the name of a class, method, thread and the like.
+    Text,
+}
+
+/// A field of a type of events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Field {
+    /// Its name. Fields inside of others have names with dots.
+    pub name: String,
+    /// The name of its type in Java, or in the JVM.
+    pub of: String,
+    /// How its values are meant.
+    pub shape: Shape,
+}
+
 /// A type of events of a recording.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Type {
+    /// Its label, for people; empty if it has none.
+    pub label: String,
     /// The number of its events.
     pub count: u64,
-    /// Its events have stacks.
+    /// The number of its events that have a stack.
+    pub with_stacks: u64,
+    /// Its events can have stacks.
     pub has_stacks: bool,
-    /// The names of its fields that are no arrays. Fields inside of others have names with dots.
-    pub fields: Vec<String>,
+    /// Its fields that are no arrays.
+    pub fields: Vec<Field>,
 }
 
 /// Counts the events of a recording by type, also types that it declares and has no event of.
@@ -368,7 +400,9 @@ pub fn types(
 
 #[derive(Default)]
 struct Counter {
-    counts: FxHashMap<u64, u64>,
+    counts: FxHashMap<u64, [u64; 2]>,
+    /// The layouts of types of events that can have stacks.
+    layouts: FxHashMap<u64, Layout>,
     types: BTreeMap<String, Type>,
     skipped: Skipped,
 }
@@ -378,12 +412,27 @@ impl<'a> Sink<'a> for Counter {
         &[]
     }
 
-    fn begin(&mut self, _: &mut Plans<'a>, _: &Head) {
+    fn begin(&mut self, plans: &mut Plans<'a>, _: &Head) {
         self.counts.clear();
+        self.layouts.clear();
+        let with_stacks = plans.metadata.with_field("stackTrace").map(|(id, _)| id);
+        for id in with_stacks.collect::<Vec<_>>() {
+            if let Some(layout) = Layout::of(plans, id) {
+                self.layouts.insert(u64::from(id.0), layout);
+            }
+        }
     }
 
-    fn event(&mut self, type_id: u64, _: Cursor<'a>) -> Option<()> {
-        *self.counts.entry(type_id).or_default() += 1;
+    fn event(&mut self, type_id: u64, mut body: Cursor<'a>) -> Option<()> {
+        let mut has_stack = false;
+        if let Some(layout) = self.layouts.get(&type_id) {
+            layout.walk(&mut body, &mut |name, raw| {
+                has_stack |= name == "stackTrace" && matches!(raw, Raw::Entry(_, key) if key != 0);
+            })?;
+        }
+        let [count, with_stacks] = self.counts.entry(type_id).or_default();
+        *count += 1;
+        *with_stacks += u64::from(has_stack);
         Some(())
     }
 
@@ -392,7 +441,8 @@ impl<'a> Sink<'a> for Counter {
         let declared: Vec<(TypeId, String)> =
             declared.map(|(id, it)| (id, it.to_owned())).collect();
         for (id, name) in declared {
-            let count = self.counts.get(&u64::from(id.0)).copied().unwrap_or(0);
+            let counts = self.counts.get(&u64::from(id.0)).copied();
+            let [count, with_stacks] = counts.unwrap_or_default();
             if !self.types.contains_key(&name) {
                 if self.types.len() >= MAX_TYPES {
                     continue;
@@ -401,14 +451,16 @@ impl<'a> Sink<'a> for Counter {
                     continue;
                 };
                 let of = Type {
-                    count: 0,
+                    label: plans.metadata.label(id).unwrap_or_default().to_owned(),
                     has_stacks: layout.has("stackTrace"),
-                    fields: layout.names().map(str::to_owned).collect(),
+                    fields: layout.fields().collect(),
+                    ..Type::default()
                 };
                 self.types.insert(name.clone(), of);
             }
             if let Some(of) = self.types.get_mut(&name) {
                 of.count += count;
+                of.with_stacks += with_stacks;
             }
         }
         0

@@ -1,0 +1,147 @@
+//! `hprof-rs events` on recordings of a program that did known numbers of things.
+
+mod support;
+
+use std::fs;
+
+use java_test_harness::{Jdk, Run};
+use serde_json::Value;
+use support::{Scene, run, stderr, stdout};
+
+/// A scene with the recording of [`RecordedEvents.java`] by a release.
+fn recorded(release: u32) -> Scene {
+    let run = Run::new(Jdk::feature_release(release)).class("RecordedEvents");
+    let outcome = run.args(["r.jfr"]).run();
+    let bytes = outcome.expect_status(0).bytes("r.jfr");
+    let scene = Scene::new();
+    fs::write(scene.path("r.jfr"), bytes).expect("a file");
+    scene
+}
+
+fn json(scene: &Scene, arguments: &[&str]) -> Value {
+    let output = run(&mut scene.hprof_rs(arguments), "");
+    assert!(output.status.success(), "{}", stderr(&output));
+    serde_json::from_str(&stdout(&output)).expect("JSON")
+}
+
+/// The events of a type whose field has a value.
+fn events(scene: &Scene, name: &str, field: &str, value: &str) -> Vec<Value> {
+    let all = json(
+        scene,
+        &["events", "r.jfr", "--event", name, "--top", "0", "--json"],
+    );
+    let events = all["events"].as_array().expect("events");
+    assert_eq!(all["type"]["count"], events.len());
+    let mut events = events.clone();
+    events.retain(|event| event[field].as_str().is_some_and(|it| it.contains(value)));
+    events
+}
+
+/// The error of a command that fails, which is one line.
+fn refused(scene: &Scene, arguments: &[&str]) -> String {
+    let output = run(&mut scene.hprof_rs(arguments), "");
+    assert!(!output.status.success());
+    assert_eq!(stdout(&output), "");
+    let error = stderr(&output);
+    assert_eq!(error.trim_end().lines().count(), 1, "{error}");
+    error
+}
+
+fn sum(events: &[Value], field: &str) -> i64 {
+    events.iter().filter_map(|it| it[field].as_i64()).sum()
+}
+
+fn all_events_are_listed(release: u32) {
+    let scene = recorded(release);
+    let reads = events(&scene, "jdk.SocketRead", "host", "");
+    let reads: Vec<Value> = reads
+        .into_iter()
+        .filter(|it| it["frames"].to_string().contains("readSocket"))
+        .collect();
+    assert_eq!(reads.len(), 40);
+    assert_eq!(sum(&reads, "bytesRead"), 120);
+    let reads = events(&scene, "FileRead", "path", "known.bin");
+    assert_eq!((reads.len(), sum(&reads, "bytesRead")), (30, 210));
+    let thrown = events(&scene, "jdk.JavaExceptionThrow", "thrownClass", "Refused");
+    assert_eq!(thrown.len(), 25);
+    assert!(
+        thrown
+            .iter()
+            .all(|it| it["frames"].to_string().contains("RecordedEvents.refuse"))
+    );
+    let orders = events(&scene, "acme.Order", "customer", "customer ");
+    assert_eq!((orders.len(), sum(&orders, "size")), (12, 78_000));
+    assert_eq!(sum(&orders, "items"), -66);
+    let express = orders.iter().filter(|it| it["express"] == true).count();
+    assert_eq!(express, 6);
+    assert_eq!(orders[11]["price"], 11.5);
+    assert_eq!(orders[0]["eventThread"], "main");
+
+    let types = json(&scene, &["events", "r.jfr", "--json"]);
+    let types = types["types"].as_array().expect("types");
+    let order = types
+        .iter()
+        .find(|it| it["name"] == "acme.Order")
+        .expect("the type");
+    assert_eq!(order["label"], "Order Placed");
+    assert_eq!(
+        (&order["count"], &order["with_stacks"]),
+        (&Value::from(12), &Value::from(12))
+    );
+    let fields = order["fields"].as_array().expect("fields");
+    let size = fields
+        .iter()
+        .find(|it| it["name"] == "size")
+        .expect("the field");
+    assert_eq!(
+        (&size["type"], &size["is_bytes"]),
+        (&Value::from("long"), &Value::from(true))
+    );
+    let plain = types
+        .iter()
+        .find(|it| it["name"] == "acme.Plain")
+        .expect("the type");
+    assert_eq!(
+        (&plain["count"], &plain["with_stacks"]),
+        (&Value::from(1), &Value::from(0))
+    );
+
+    let largest = [
+        "events", "r.jfr", "--event", "Order", "--sort", "bytes", "--top", "2",
+    ];
+    let text = stdout(&run(&mut scene.hprof_rs(&largest), ""));
+    assert!(
+        text.contains("acme.Order (Order Placed): 12 events, 12 with stacks"),
+        "{text}"
+    );
+    let (first, second) = (text.find("size=12000"), text.find("size=11000"));
+    assert!(
+        first.is_some() && first < second && !text.contains("size=10000"),
+        "{text}"
+    );
+    assert!(text.contains("at RecordedEvents.order (line "), "{text}");
+
+    let error = refused(&scene, &["events", "r.jfr", "--event", "jdk.SockedRead"]);
+    assert!(error.contains("near it are jdk.SocketRead"), "{error}");
+    assert!(
+        error.contains("events with stacks, the most jdk."),
+        "{error}"
+    );
+    let error = refused(&scene, &["events", "r.jfr", "--event", "jdk.ThreadSleep"]);
+    assert!(error.contains("threshold of 3600"), "{error}");
+    let error = refused(
+        &scene,
+        &["events", "r.jfr", "--event", "jdk.JavaMonitorWait"],
+    );
+    assert!(error.contains("its settings leave it out"), "{error}");
+}
+
+#[test]
+fn all_events_of_jdk_17_are_listed() {
+    all_events_are_listed(17);
+}
+
+#[test]
+fn all_events_of_jdk_25_are_listed() {
+    all_events_are_listed(25);
+}
