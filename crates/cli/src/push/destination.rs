@@ -1,7 +1,8 @@
 //! Where profiles go, as options and the environment variables of OpenTelemetry have it.
 
 use std::env;
-use std::fs;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 /// The default of `OTEL_EXPORTER_OTLP_TIMEOUT`.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest file of headers that is read, in bytes.
-const MAX_HEADERS: usize = 64 << 10;
+const MAX_HEADERS: u64 = 64 << 10;
 
 /// What the receiver speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -191,10 +192,19 @@ fn headers_of_environment() -> anyhow::Result<Vec<(String, String)>> {
 
 fn headers_of_file(path: &Path) -> anyhow::Result<Vec<(String, String)>> {
     let shown = path.display().to_string();
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
-    if text.len() > MAX_HEADERS {
+    let cannot = || format!("cannot read {shown}");
+    let file = File::open(path).with_context(cannot)?;
+    let mut bytes = Vec::new();
+    file.take(MAX_HEADERS + 1)
+        .read_to_end(&mut bytes)
+        .with_context(cannot)?;
+    if bytes.len() as u64 > MAX_HEADERS {
         bail!("{shown} is too long for headers");
     }
+    // An error that shows bytes could show a secret.
+    let Ok(text) = String::from_utf8(bytes) else {
+        bail!("{shown} is no text of UTF-8");
+    };
     let mut headers = Vec::new();
     for (at, line) in text.lines().enumerate() {
         let line = line.trim();
@@ -225,6 +235,8 @@ fn checked(headers: Vec<(String, String)>, source: &str) -> anyhow::Result<Vec<(
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn arguments(push_as: Option<PushAs>) -> PushArguments {
@@ -291,5 +303,11 @@ mod tests {
             let error = format!("{:#}", headers_of_file(&file).expect_err(wrong));
             assert!(!error.contains("secret"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_file_without_end_is_no_file_of_headers() {
+        let error = headers_of_file(Path::new("/dev/zero")).expect_err("too long");
+        assert!(error.to_string().contains("too long"), "{error}");
     }
 }
