@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::{fs, thread};
 
 use flate2::read::GzDecoder;
-use java_test_harness::{Jdk, Run};
+use java_test_harness::{Jdk, Run, Running, classes};
 use otlp_messages::Request;
 use serde_json::Value;
 use support::{Scene, data, run, stderr, stdout};
@@ -122,10 +122,8 @@ fn total(scene: &Scene, file: &str) -> u64 {
     value["total"].as_u64().expect("a total")
 }
 
-/// A real JVM is recorded, and the receiver fails twice before it takes what was recorded.
-#[test]
-fn a_receiver_that_fails_twice_gets_all_samples_of_a_jvm() {
-    let scene = Scene::new();
+/// A JVM 17 with a thread that burns CPU.
+fn spinning() -> Running {
     let running = Run::new(Jdk::feature_release(17))
         .class("Spin")
         .args(["600"])
@@ -138,6 +136,28 @@ fn a_receiver_that_fails_twice_gets_all_samples_of_a_jvm() {
             name.is_ok_and(|name| name.starts_with("spinner"))
         })
     });
+    running
+}
+
+/// Records with samples of 1 ms.
+fn record(scene: &Scene, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+    let arguments = [&["record", "--options", "interval=1"], arguments].concat();
+    let mut command = scene.hprof_rs(&arguments);
+    run(command.envs(environment.iter().copied()), "")
+}
+
+/// The address of a receiver that is away.
+fn nowhere() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("its address");
+    format!("http://{address}")
+}
+
+/// A real JVM is recorded, and the receiver fails twice before it takes what was recorded.
+#[test]
+fn a_receiver_that_fails_twice_gets_all_samples_of_a_jvm() {
+    let scene = Scene::new();
+    let running = spinning();
     let pid = running.pid().to_string();
     let recorded = run(
         &mut scene.hprof_rs(&[
@@ -282,4 +302,145 @@ fn mistakes_are_found_before_anything_is_sent() {
         assert!(!pushed.status.success() && said.contains(says), "{said}");
         assert!(!said.contains("secret"), "{said}");
     }
+}
+
+#[test]
+fn windows_of_a_recording_add_up_to_it() {
+    let scene = Scene::new();
+    let running = spinning();
+    let pid = running.pid().to_string();
+    let receiver = Receiver::start(&["503 Away", "200 OK"]);
+    let url = format!("http://{}", receiver.address);
+    let recorded = record(
+        &scene,
+        &[
+            &pid, "-d", "5", "-o", "cpu.jfr", "--push", &url, "--every", "1s",
+        ],
+        &[("OTEL_RESOURCE_ATTRIBUTES", "stage=test")],
+    );
+    let said = stderr(&recorded);
+    assert!(recorded.status.success(), "{said}");
+    assert!(said.contains("pushed "), "{said}");
+    let received = receiver.received();
+    // The first attempt has failed.
+    let requests: Vec<Request> = received[1..]
+        .iter()
+        .map(|it| Request::of(&it.unpacked()))
+        .collect();
+    assert!(requests.len() >= 2, "{}: {said}", requests.len());
+    let mut end = 0;
+    for request in &requests {
+        request.check();
+        let resource = request.resource();
+        assert_eq!(
+            (resource["service.name"], resource["stage"]),
+            ("Spin", "test")
+        );
+        assert!(!resource["host.name"].is_empty());
+        let resource = request.resource_profiles[0].resource.as_ref();
+        let mut attributes = resource.expect("a resource").attributes.iter();
+        let number = attributes.find(|it| it.key == "process.pid");
+        let number = number.and_then(|it| it.value.as_ref()).map(|it| it.number);
+        assert_eq!(number, Some(running.pid().into()));
+        let profile = &request.profiles()[0];
+        // The agent relates its clock to that of the system anew each time.
+        let begin = profile.time_unix_nano;
+        assert!(begin + 1_000_000 >= end, "from {begin}, before {end}");
+        end = profile.time_unix_nano + profile.duration_nano;
+        let mut samples = profile.samples.iter();
+        assert!(samples.all(|it| !it.times.is_empty()), "with times");
+    }
+    let sum: u64 = requests.iter().map(|it| it.sum("samples")).sum();
+    assert_eq!(sum, total(&scene, "cpu.jfr"));
+}
+
+#[test]
+fn a_program_is_recorded_for_a_receiver_alone() {
+    let scene = Scene::new();
+    let java = Jdk::feature_release(17).home().join("bin/java");
+    let (java, classes) = (java.to_str().expect("a path"), classes());
+    let classes = classes.to_str().expect("a path");
+    let receiver = Receiver::start(&["200 OK"]);
+    let endpoint = format!("http://{}", receiver.address);
+    let recorded = record(
+        &scene,
+        &["--push", "--", java, "-cp", classes, "Spin", "0.7"],
+        &[
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", &endpoint),
+            ("OTEL_SERVICE_NAME", "shop"),
+        ],
+    );
+    assert!(recorded.status.success(), "{}", stderr(&recorded));
+    let received = receiver.received();
+    assert_eq!(received.len(), 1);
+    let request = Request::of(&received[0].unpacked());
+    request.check();
+    assert_eq!(request.resource()["service.name"], "shop");
+    assert!(request.sum("samples") > 0);
+    let mut samples = request.profiles()[0].samples.iter();
+    assert!(samples.any(|it| request.frames(it).contains(&("Spin.hot", Some("jvm")))));
+    let files = fs::read_dir(scene.path("")).expect("a folder").flatten();
+    let mut names = files.map(|it| it.file_name());
+    assert!(names.all(|name| name == "cache"), "no file was asked for");
+}
+
+#[test]
+fn a_receiver_that_is_away_does_not_take_the_recording_along() {
+    let scene = Scene::new();
+    let running = spinning();
+    let pid = running.pid().to_string();
+    let url = nowhere();
+    let push = ["-d", "2", "--push", &url, "--push-patience", "0"];
+    let with_file = ["-o", "cpu.collapsed", "--every", "1s"];
+    let recorded = record(&scene, &[&[&*pid], &push[..], &with_file].concat(), &[]);
+    let said = stderr(&recorded);
+    assert_eq!(recorded.status.code(), Some(1), "{said}");
+    let lines: Vec<&str> = said.lines().filter(|it| it.contains(&url)).collect();
+    assert!(
+        lines.len() == 1 && lines[0].contains("not delivered to"),
+        "{said}"
+    );
+    let text = fs::read_to_string(scene.path("cpu.collapsed")).expect("the file");
+    assert!(text.contains("Spin.hot"), "{text}");
+    // Without a file the profile is kept.
+    let temporary = scene.path("temporary");
+    fs::create_dir(&temporary).expect("a folder");
+    let temporary = temporary.to_str().expect("a path");
+    let recorded = record(
+        &scene,
+        &[&[&*pid], &push[..]].concat(),
+        &[("TMPDIR", temporary)],
+    );
+    let said = stderr(&recorded);
+    assert_eq!(recorded.status.code(), Some(1), "{said}");
+    let kept = said
+        .split_whitespace()
+        .find(|it| it.ends_with(".hprof.txt:"));
+    let kept = kept.expect(&said).trim_end_matches(':');
+    assert!(total(&scene, kept) > 0);
+}
+
+#[test]
+fn mistakes_are_found_before_anything_is_recorded() {
+    let scene = Scene::new();
+    let running = spinning();
+    let pid = running.pid().to_string();
+    for (arguments, says) in [
+        (&[&*pid, "--push-as", "otlp"][..], "add --push URL"),
+        (&[&pid, "--every", "10s"], "--push"),
+        (&["--push", &pid], "write the process before --push"),
+        (&[&pid, "--push", "ftp://a"], "http"),
+        (&[&pid, "--push"], "there is no receiver"),
+        (&[&pid, "--push", "http://a", "--open"], "add -o FILE"),
+        (
+            &[&pid, "--push", "http://a", "--push-headers", "/dev/zero"],
+            "too long",
+        ),
+    ] {
+        let recorded = record(&scene, arguments, &[]);
+        let said = stderr(&recorded);
+        assert!(!recorded.status.success() && said.contains(says), "{said}");
+    }
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).expect("its libraries");
+    assert!(!maps.contains("hprof_rs"), "the agent is loaded");
 }

@@ -32,13 +32,26 @@ impl Resource {
         let mut new = Self {
             attributes: Vec::new(),
         };
+        new.add_stated(attributes, service)?;
+        Ok(new)
+    }
+
+    /// Adds what the values of `OTEL_RESOURCE_ATTRIBUTES` and `OTEL_SERVICE_NAME` state.
+    ///
+    /// # Errors
+    /// As [`pairs`]; then nothing of the first is added.
+    pub fn add_stated(
+        &mut self,
+        attributes: Option<&str>,
+        service: Option<&str>,
+    ) -> anyhow::Result<()> {
         if let Some(service) = service {
-            new.add(SERVICE_NAME, service);
+            self.add(SERVICE_NAME, service);
         }
         for (key, value) in pairs(attributes.unwrap_or_default())? {
-            new.add(&key, &value);
+            self.add(&key, &value);
         }
-        Ok(new)
+        Ok(())
     }
 
     /// Adds an attribute, unless there is one of this key: what the user states counts.

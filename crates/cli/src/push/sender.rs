@@ -68,8 +68,7 @@ enum Fate {
 /// Sends what it is given, in order.
 pub struct Sender {
     shared: Arc<Shared>,
-    shown: String,
-    patience: Duration,
+    to: Arc<Destination>,
 }
 
 impl Sender {
@@ -78,15 +77,19 @@ impl Sender {
     /// # Errors
     /// If the system gives no thread.
     pub fn start(to: Destination) -> anyhow::Result<Self> {
-        let shared = Arc::new(Shared::default());
+        let (shared, to) = (Arc::new(Shared::default()), Arc::new(to));
         let sender = Self {
             shared: Arc::clone(&shared),
-            shown: to.shown.clone(),
-            patience: to.patience,
+            to: Arc::clone(&to),
         };
         let thread = thread::Builder::new().name("push".to_owned());
         thread.spawn(move || work(&shared, &to))?;
         Ok(sender)
+    }
+
+    /// The receiver.
+    pub fn destination(&self) -> &Destination {
+        &self.to
     }
 
     /// Sends a request some time.
@@ -108,7 +111,7 @@ impl Sender {
     /// Waits until all is sent, no longer than patience lasts, and reports the result in one line. Returns true if the
     /// receiver has taken everything.
     pub fn finish(self) -> bool {
-        let until = Instant::now() + self.patience;
+        let until = Instant::now() + self.to.patience;
         let mut state = self.shared.lock();
         state.is_last = true;
         self.shared.changed.notify_all();
@@ -130,7 +133,7 @@ impl Sender {
                 "hprof-rs: pushed {} ({}) to {}",
                 plural(state.delivered, "request", "requests"),
                 bytes(state.delivered_bytes),
-                self.shown
+                self.to.shown
             );
             return true;
         }
@@ -141,7 +144,7 @@ impl Sender {
         if lost > 0 {
             tell!(
                 "hprof-rs: not delivered to {}: {} of {} after {}: {}",
-                self.shown,
+                self.to.shown,
                 count(lost),
                 plural(all, "request", "requests"),
                 plural(state.attempts_failed, "failed attempt", "failed attempts"),
@@ -150,7 +153,7 @@ impl Sender {
         } else {
             tell!(
                 "hprof-rs: {} rejected {}: {}",
-                self.shown,
+                self.to.shown,
                 plural(state.rejected, "profile", "profiles"),
                 printable(why)
             );

@@ -39,6 +39,8 @@ pub struct KeyValue {
 pub struct AnyValue {
     #[prost(string, tag = "1")]
     pub text: String,
+    #[prost(int64, tag = "3")]
+    pub number: i64,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]

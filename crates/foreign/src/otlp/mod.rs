@@ -20,6 +20,9 @@ use crate::pprof::wire::{Value, whole};
 use dictionary::Dictionary;
 pub use samples::{Untimed, untimed};
 
+/// The attributes of a resource that are whole numbers by OpenTelemetry's conventions.
+const NUMBERS: &[&str] = &["process.pid"];
+
 /// The facts of a profile that are not in its stacks.
 #[derive(Debug, Clone, Copy)]
 pub struct Origin<'a> {
@@ -79,7 +82,9 @@ pub fn request(profile: &Profile<'_>, origin: &Origin<'_>) -> Vec<u8> {
     for (key, value) in origin.resource {
         let mut attribute = Message::default();
         attribute.bytes(1, key.as_bytes());
-        attribute.bytes(2, &text_value(value).0);
+        let number = value.parse().ok().filter(|_| NUMBERS.contains(&&**key));
+        let value = number.map_or_else(|| text_value(value), number_value);
+        attribute.bytes(2, &value.0);
         resource.bytes(1, &attribute.0);
     }
     let mut resource_profiles = Message::default();
@@ -102,6 +107,13 @@ fn value_type(dictionary: &mut Dictionary, name: &str, unit: &str) -> Message {
 fn text_value(text: &str) -> Message {
     let mut value = Message::default();
     value.bytes(1, text.as_bytes());
+    value
+}
+
+/// The `AnyValue` of a whole number.
+fn number_value(number: u32) -> Message {
+    let mut value = Message::default();
+    value.number(3, number.into());
     value
 }
 

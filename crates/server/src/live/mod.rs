@@ -39,7 +39,7 @@ pub use machine::{JvmFacts, Machine, Pid, Refused, RefusedKind, Socket};
 pub use memory::{MemoryFact, MemoryNow, MemoryRow};
 pub use modes::{Mode, check_options};
 pub use network::{Ask, Finished, Network, Sender};
-pub use recording::{Afterwards, Cost, End, Recording, Status};
+pub use recording::{Afterwards, Cost, End, MAX_TIMES, Recording, Status};
 pub use threads::{Deadlock, LiveThread, ThreadDump, WaitsFor, thread_dump};
 
 use crate::events::Events;

@@ -27,8 +27,8 @@ use crate::views::profile::ProfileFile;
 
 /// Stacks and threads of a recording, in bytes.
 const MAX_STACKS: usize = 64 << 20;
-/// Samples with their times, in bytes: about 30 million.
-const MAX_TIMES: usize = 256 << 20;
+/// The limit of samples with their times, in bytes: about 30 million.
+pub const MAX_TIMES: usize = 256 << 20;
 /// Views of the present state that are kept for the next request.
 const KEPT: usize = 4;
 
@@ -461,16 +461,21 @@ impl Recording {
         self.data.lock().costs.timeline()
     }
 
-    /// The samples with their times that came since the last call, where the agent's `timeline=y` has them.
-    pub fn take_times(&self) -> Vec<Chunk> {
+    /// All that was recorded, and the samples with their times that came since the last call, where the agent's
+    /// `timeline=y` has them. The times are those of samples in the contents.
+    pub fn take(&self) -> (Contents, Vec<Chunk>) {
         let mut data = self.data.lock();
         (data.times_bytes, data.are_times_full) = (0, false);
-        std::mem::take(&mut data.times)
+        let times = std::mem::take(&mut data.times);
+        (self.contents_of(&data), times)
     }
 
     /// All that was recorded, as a profile file has it.
     pub fn contents(&self) -> Contents {
-        let data = self.data.lock();
+        self.contents_of(&self.data.lock())
+    }
+
+    fn contents_of(&self, data: &Data) -> Contents {
         let mut contents = Contents::clone(&data.text.contents);
         let all = data.costs.weights(None);
         let of = |measure| all.iter().find(|it| it.measure == measure && it.total > 0);
@@ -497,10 +502,9 @@ impl Recording {
                 rows,
             });
         }
-        contents.comments.push(format!(
-            "hprof-rs: a recording of {} s",
-            self.seconds(&data)
-        ));
+        contents
+            .comments
+            .push(format!("hprof-rs: a recording of {} s", self.seconds(data)));
         contents
     }
 }

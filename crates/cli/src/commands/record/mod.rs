@@ -1,6 +1,12 @@
 //! `hprof-rs record`: from a process id or a command to a flame graph, and nothing left behind.
 
 mod aliases;
+mod profile;
+#[cfg(feature = "capture")]
+mod pushing;
+#[cfg(not(feature = "capture"))]
+#[path = "not_pushing.rs"]
+mod pushing;
 mod screen;
 mod session;
 mod windows;
@@ -23,6 +29,7 @@ use super::samples::OwnArgument;
 use crate::attach;
 use crate::serve::LocalMachine;
 use aliases::Aliases;
+use pushing::PushOptions;
 use session::Session;
 use words::duration;
 /// Record a JVM, and write a flame graph.
@@ -103,6 +110,9 @@ pub struct Record {
     #[command(flatten)]
     own: OwnArgument,
 
+    #[command(flatten)]
+    pushing: PushOptions,
+
     /// Open the file in a browser.
     #[arg(long)]
     open: bool,
@@ -123,6 +133,8 @@ Examples:
   hprof-rs record --alloc -o mem.html -- java -jar app.jar
   hprof-rs record 4242 --loop 60s --keep 120 -o 'app-%t.html'
                                                   the last two hours, a file for each minute
+  hprof-rs record 4242 --push http://localhost:4318 --every 10s
+                                                  to OpenTelemetry's collector, a profile for each 10 s
 
 A JVM can be recorded any number of times, in each mode.";
 

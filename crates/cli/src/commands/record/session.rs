@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::fs;
-use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
@@ -15,12 +14,14 @@ use clap::Parser;
 use hprof_analysis::contents::Contents;
 use hprof_analysis::stacks::{Measure, Weights};
 use hprof_server::events::Events;
-use hprof_server::live::{End, JvmFacts, JvmId, Live, Mode, Pid, Recording};
+use hprof_server::live::{End, JvmFacts, JvmId, Live, MAX_TIMES, Mode, Pid, Recording};
 use hprof_server::{TemporaryFolder, temporary_folder};
 use hprof_stacks::events::Chunk;
 use jiff::{SignedDuration, Timestamp};
 use rustix::process::{Signal, kill_process};
 
+use super::profile::{has_any, keep, profile_text};
+use super::pushing::{Delivery, Pushing};
 use super::screen::Screen;
 use super::windows::Windows;
 use super::words::{default_name, of_window};
@@ -47,8 +48,11 @@ pub struct Session<'a> {
     stop: Arc<AtomicBool>,
     modes: Vec<Mode>,
     windows: Option<Windows>,
+    pushing: Option<Pushing>,
     /// Samples with their times that no file has yet.
     times: Vec<Chunk>,
+    /// There are more of them than memory is meant for.
+    are_times_full: bool,
     is_written: bool,
     /// There were costs, of stacks alone that are not to be written.
     is_filtered_out: bool,
@@ -59,6 +63,10 @@ pub struct Session<'a> {
 impl<'a> Session<'a> {
     /// Nothing is recorded yet. Ends when `stop` is set.
     pub fn new(record: &'a Record, stop: Arc<AtomicBool>) -> anyhow::Result<Self> {
+        let pushing = record.pushing.start(record.each)?;
+        if pushing.is_some() && record.open && record.output.is_none() {
+            bail!("--open opens a file, and --push alone writes none: add -o FILE");
+        }
         // For its user alone.
         let folder = temporary_folder("")?;
         let events = Arc::new(Events::default());
@@ -70,7 +78,9 @@ impl<'a> Session<'a> {
             stop,
             modes: record.modes(),
             windows: record.each.map(|each| Windows::new(each, keeps)),
+            pushing,
             times: Vec::new(),
+            are_times_full: false,
             is_written: false,
             is_filtered_out: false,
             is_passed_on: Cell::new(false),
@@ -84,8 +94,11 @@ impl<'a> Session<'a> {
         attached.map_err(refused)?;
         let recording = self.live.recording(id).context("the recording has gone")?;
         self.watch(&recording, None);
-        self.finish(&recording)?;
-        Ok(ExitCode::SUCCESS)
+        let written = self.finish(&recording);
+        // What goes to the receiver does not depend on the file.
+        let is_delivered = self.deliver();
+        written?;
+        Ok(ExitCode::from(u8::from(!is_delivered)))
     }
 
     /// Starts a program, and records it. Its exit status is that of this command.
@@ -133,7 +146,8 @@ impl<'a> Session<'a> {
                 None => std::thread::sleep(LOOK),
             }
         };
-        let failed = ExitCode::from(u8::from(written.is_err()));
+        let is_delivered = self.deliver();
+        let failed = ExitCode::from(u8::from(written.is_err() || !is_delivered));
         Ok(code(status).unwrap_or(failed))
     }
 
@@ -152,6 +166,9 @@ impl<'a> Session<'a> {
     fn watch(&mut self, recording: &Recording, child: Option<&Child>) {
         let began = Instant::now();
         let limit = self.record.duration;
+        if let Some(pushing) = &mut self.pushing {
+            pushing.begin(&recording.facts);
+        }
         let mut screen = Screen::begin(recording, limit, child.is_some());
         while recording.is_live() {
             if self.stop.load(Ordering::Relaxed) {
@@ -171,6 +188,9 @@ impl<'a> Session<'a> {
             if self.windows.as_ref().is_some_and(Windows::is_due) {
                 screen.aside(|| self.write_window(recording));
             }
+            if self.pushing.as_ref().is_some_and(Pushing::is_due) {
+                screen.aside(|| self.push(recording));
+            }
             let left = limit.map_or(TICK, |limit| limit - past);
             std::thread::sleep(left.min(TICK));
         }
@@ -188,7 +208,8 @@ impl<'a> Session<'a> {
 
     /// Where the output cannot be written, keeps what was recorded, or says what is lost.
     fn rescue(&mut self, recording: &Recording, error: anyhow::Error) -> anyhow::Error {
-        let contents = self.costs(recording);
+        let contents = self.all(recording);
+        let contents = self.costs(contents);
         let mut text = Vec::new();
         let kept = export::hprof::text(&contents, &mut text).and_then(|()| keep(&text));
         let seconds = recording.status().seconds;
@@ -211,9 +232,33 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Returns true if there are to be files.
+    fn writes_files(&self) -> bool {
+        self.pushing.is_none() || self.record.output.is_some()
+    }
+
+    /// All costs; their times are kept for the file and the receiver.
+    fn all(&mut self, recording: &Recording) -> Contents {
+        let (contents, times) = recording.take();
+        if let Some(pushing) = &mut self.pushing {
+            pushing.add(&times);
+        }
+        let held = self.times.iter().chain(&times);
+        let held: usize = held.map(Chunk::bytes).sum();
+        if self.writes_files() && held <= MAX_TIMES {
+            self.times.extend(times);
+        } else if self.writes_files() && !self.are_times_full {
+            self.are_times_full = true;
+            tell!(
+                "hprof-rs: {} MB of times are held for the file; later samples are in its sums alone",
+                MAX_TIMES >> 20
+            );
+        }
+        contents
+    }
+
     /// The costs that no file has yet.
-    fn costs(&mut self, recording: &Recording) -> Contents {
-        let contents = recording.contents();
+    fn costs(&mut self, contents: Contents) -> Contents {
         match &mut self.windows {
             Some(windows) => windows.take(contents),
             None => contents,
@@ -243,11 +288,17 @@ impl<'a> Session<'a> {
             tell!("hprof-rs: {}", printable_lines(why));
         }
         let is_written = self.write(recording);
+        self.push(recording);
         let is_written = is_written.map_err(|error| self.rescue(recording, error))?;
-        if !is_written && !self.is_written {
+        let is_pushed = self.pushing.as_ref().is_some_and(Pushing::has_any);
+        if !is_written && !self.is_written && !is_pushed {
             if self.is_filtered_out {
+                let what = match self.writes_files() {
+                    true => "no file was written",
+                    false => "nothing was sent",
+                };
                 bail!(
-                    "no file was written: {} s were recorded, and no stack has what --include and --exclude ask for",
+                    "{what}: {} s were recorded, and no stack has what --include and --exclude ask for",
                     status.seconds
                 );
             }
@@ -271,14 +322,12 @@ impl<'a> Session<'a> {
 
     /// Writes what was recorded since the last file; false if that is nothing.
     fn write(&mut self, recording: &Recording) -> anyhow::Result<bool> {
+        if !self.writes_files() {
+            return Ok(false);
+        }
         let facts = &recording.facts;
-        let mut contents = self.costs(recording);
-        self.times.extend(recording.take_times());
-        // Calls may be there without a millisecond of time.
-        let has_any = |contents: &Contents| {
-            let mut all = Measure::ALL.into_iter();
-            all.any(|measure| Weights::of(contents, measure).is_some_and(|it| it.total > 0))
-        };
+        let contents = self.all(recording);
+        let mut contents = self.costs(contents);
         if !has_any(&contents) {
             return Ok(false);
         }
@@ -304,6 +353,7 @@ impl<'a> Session<'a> {
         };
         self.write_file(&contents, facts, seconds, &output)?;
         self.times.clear();
+        self.are_times_full = false;
         self.is_written = true;
         let written = PathBuf::from(&output);
         if self.record.open {
@@ -318,6 +368,50 @@ impl<'a> Session<'a> {
         Ok(true)
     }
 
+    /// Gives the sender what was recorded since the last time.
+    fn push(&mut self, recording: &Recording) {
+        if self.pushing.is_none() {
+            return;
+        }
+        let contents = self.all(recording);
+        let Some(pushing) = &mut self.pushing else {
+            return;
+        };
+        let mut contents = pushing.take(contents);
+        let has_costs = has_any(&contents);
+        self.record.aliases.select(&mut contents);
+        if !has_any(&contents) {
+            self.is_filtered_out |= has_costs;
+            pushing.skip();
+            return;
+        }
+        let name = printable(&recording.facts.name);
+        pushing.send(&name, |times| profile_text(&contents, times));
+    }
+
+    /// Waits until the receiver has taken what was recorded. Returns true if it has taken all; if not, what no file has is
+    /// kept.
+    fn deliver(&mut self) -> bool {
+        let has_file = self.writes_files();
+        let Some(pushing) = self.pushing.take() else {
+            return true;
+        };
+        let profile = match pushing.finish() {
+            Delivery::All => return true,
+            Delivery::Part(profile) => profile,
+        };
+        if let Some(profile) = profile.filter(|_| !has_file) {
+            match keep(&profile) {
+                Ok(path) => tell!(
+                    "hprof-rs: what was recorded is in {0}: hprof-rs push {0} URL sends it",
+                    path.display()
+                ),
+                Err(why) => tell!("hprof-rs: what was recorded could not be kept: {why:#}"),
+            }
+        }
+        false
+    }
+
     /// Writes a file, as `convert` does.
     fn write_file(
         &self,
@@ -326,11 +420,7 @@ impl<'a> Session<'a> {
         seconds: u64,
         output: &str,
     ) -> anyhow::Result<()> {
-        let mut text = Vec::new();
-        export::hprof::text(contents, &mut text)?;
-        for chunk in &self.times {
-            writeln!(text, "# {}", chunk.text(0))?;
-        }
+        let text = profile_text(contents, &self.times)?;
         // Pages show the name.
         let profile = self.folder.path().join(default_name(facts));
         let profile = profile.with_extension("hprof.txt");
@@ -346,17 +436,6 @@ impl<'a> Session<'a> {
         Cli::try_parse_from(arguments)?.command.execute()?;
         Ok(())
     }
-}
-
-/// Writes a profile to a name of its own in the folder for temporary files.
-fn keep(text: &[u8]) -> anyhow::Result<PathBuf> {
-    let mut file = tempfile::Builder::new()
-        .prefix("hprof-rs-")
-        .suffix(".hprof.txt")
-        .tempfile()?;
-    file.write_all(text)?;
-    file.as_file().sync_all()?;
-    Ok(file.keep()?.1)
 }
 
 /// The exit status of a program that has failed, as a shell has it.
