@@ -17,8 +17,10 @@ fn a_binary_profile_is_whole_and_true() {
         let [hot, warm] = ["Spin.hot", "Spin.warm"].map(|it| profile.samples_with(it) as f64);
         let (true_hot, true_warm) = (outcome.printed("hot"), outcome.printed("warm"));
         let (share, true_share) = (hot / (hot + warm), true_hot / (true_hot + true_warm));
+        // On a busy machine the thread runs for a tick or two at a time, and the looks of one stretch agree: few are
+        // independent.
         assert!(
-            (share - true_share).abs() < 0.06,
+            (share - true_share).abs() < 0.12,
             "{share}, in truth {true_share}"
         );
         let total = f64::from(profile.table().total) / 1000.0;

