@@ -97,7 +97,8 @@ pub fn leaks(snapshot: &Snapshot, options: LeakOptions) -> io::Result<Leaks> {
         }
     }
     let mut suspects: Vec<Suspect> = suspects.into_iter().map(|(_, suspect)| suspect).collect();
-    if live_bytes >= SMALL {
+    // The sizes of a suspect that is the rest of something are without those of others, which must be there then.
+    if live_bytes >= SMALL && !suspects.iter().any(|it| it.finding.is_rest) {
         suspects.retain(|it| it.retained_bytes >= options.small || it.share >= MOST);
     }
     suspects.sort_by_key(|suspect| std::cmp::Reverse(suspect.retained_bytes));
