@@ -167,7 +167,7 @@ struct Comparison {
     row: &'static str,
     has_objects: bool,
     changes: Vec<Change>,
-    /// Those of the program's methods with all of the JDK and libraries that they call.
+    /// The program's methods with all of the JDK and libraries that they call.
     own: Vec<Change>,
 }
 

@@ -32,7 +32,7 @@ pub struct View {
 /// The cost by which methods are sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// What a method of the program costs with the libraries that it calls, or another by itself.
+    /// The costs of a method of the program with the libraries that it calls, or another by itself.
     Own,
     /// The cost by itself.
     Alone,

@@ -13,7 +13,7 @@ use super::Record;
 /// Options as async-profiler has them.
 #[derive(Debug, Args)]
 pub struct Aliases {
-    /// What to record, as --cpu, --wall, --alloc, --lock, --calls and --all say too; may be repeated, or have commas.
+    /// The kinds of events to record, as --cpu, --wall, --alloc, --lock, --calls and --all say too; may be repeated, or have commas.
     #[arg(short, long, value_enum, value_name = "EVENT", value_delimiter = ',')]
     event: Vec<Event>,
 

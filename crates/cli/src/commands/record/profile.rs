@@ -1,4 +1,4 @@
-//! What was recorded, as a profile in text.
+//! The costs of a recording, as a profile in text.
 
 use std::io::Write;
 use std::path::PathBuf;

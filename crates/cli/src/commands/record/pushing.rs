@@ -1,4 +1,4 @@
-//! What is recorded on its way to a receiver: all of it at the end, or the costs of each window while the program runs.
+//! A recording on its way to a receiver: all of it at the end, or the costs of each window while the program runs.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
