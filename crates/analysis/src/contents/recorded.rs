@@ -11,8 +11,7 @@ use rustc_hash::FxHashMap;
 use super::options::{ReadError, ReadOptions};
 use super::{Contents, CpuRow, CpuTable};
 
-/// Takes the times of samples into contents that have all else. Where a part of the time is wanted, the costs are those
-/// of that part.
+/// Takes the times of samples into contents that have all else. If a part of the time is wanted, its costs replace the sums.
 pub(super) fn take(
     contents: &mut Contents,
     chunks: &[Chunk],

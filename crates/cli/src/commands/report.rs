@@ -19,7 +19,7 @@ use crate::{sheet, written};
 
 /// Write a report on a heap dump: leak suspects, a map of what keeps the heap alive, classes,
 /// packages, loaders, threads with stacks and locals, equal strings, system properties.
-/// Of a recording of Flight Recorder, print findings: each with figures, cause and next step.
+/// For a recording of Flight Recorder, print findings: each with figures, cause and next step.
 ///
 /// The page needs no other file and no network. It masks the values of properties with names of
 /// secrets; other texts of the program are in it as they were in memory.
@@ -51,7 +51,7 @@ pub struct ReportCommand {
     #[arg(long, value_name = "RULE")]
     fail_above: Vec<Rule>,
 
-    /// Of a recording: a package or class of the program, such as `com.acme` or `com.acme.*Dao`; may be repeated. Findings name the
+    /// For a recording: a package or class of the program, such as `com.acme` or `com.acme.*Dao`; may be repeated. Findings name the
     /// innermost line of the program [default: all but the JDK, runtimes of languages and known libraries].
     #[arg(long, value_name = "PATTERN")]
     own: Vec<String>,

@@ -21,7 +21,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest file of headers that is read, in bytes.
 const MAX_HEADERS: u64 = 64 << 10;
 
-/// What the receiver speaks.
+/// The protocol of a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PushAs {
     /// OpenTelemetry's profiles over HTTP, an alpha: to the path /v1development/profiles, unless the URL has a path.

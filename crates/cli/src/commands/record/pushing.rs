@@ -39,7 +39,7 @@ pub struct PushOptions {
     how: PushArguments,
 }
 
-/// A word that can be the URL of `--push`; the process may stand behind it by mistake.
+/// Takes a URL; a word that is none is the process, written behind `--push` by mistake.
 fn url(text: &str) -> Result<String, String> {
     match text.contains("://") {
         true => Ok(text.to_owned()),
@@ -95,7 +95,7 @@ pub struct Pushing {
     times: Vec<Chunk>,
     /// The end of what was sent.
     since: Timestamp,
-    /// What was recorded, where there is one profile of all of it.
+    /// The whole recording as one profile; none where each window is one.
     profile: Option<Vec<u8>>,
     has_sent: bool,
     /// The last profile could not be made.
