@@ -1,11 +1,11 @@
 //! Parts of requests as values; what is wrong with them becomes a problem.
 
 use axum::Json;
-use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 
-use super::wrong_parameters;
+use super::parameters;
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -16,10 +16,8 @@ pub struct InPath<T>(pub T);
 impl<T: DeserializeOwned + Send> FromRequestParts<AppState> for InPath<T> {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let found = Path::from_request_parts(parts, state).await;
-        let Path(value) = found.map_err(|error| wrong_parameters::path(&error))?;
-        Ok(Self(value))
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Problem> {
+        parameters::of_path(parts).await.map(Self)
     }
 }
 
@@ -31,9 +29,7 @@ impl<T: DeserializeOwned> FromRequestParts<AppState> for InQuery<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Problem> {
-        let found = Query::try_from_uri(&parts.uri);
-        let Query(value) = found.map_err(|error| wrong_parameters::query(&parts.uri, &error))?;
-        Ok(Self(value))
+        parameters::of_query(&parts.uri).map(Self)
     }
 }
 

@@ -12,11 +12,11 @@ mod jobs;
 mod jvms;
 mod logs;
 mod page;
+mod parameters;
 mod problem;
 mod server;
 mod uploads;
 mod views;
-mod wrong_parameters;
 
 pub use guard::Peer;
 

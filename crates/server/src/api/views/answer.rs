@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{FromRequestParts, Query};
+use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use utoipa::IntoParams;
 
-use crate::api::wrong_parameters;
+use crate::api::parameters;
 use crate::catalogue::DumpKind;
 use crate::ids::DumpId;
 use crate::problem::Problem;
@@ -29,9 +29,7 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Params<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let found = Query::<T>::try_from_uri(&parts.uri);
-        let found = found.map_err(|rejection| wrong_parameters::query(&parts.uri, &rejection))?;
-        Ok(Self(found.0))
+        parameters::of_query(&parts.uri).map(Self)
     }
 }
 
