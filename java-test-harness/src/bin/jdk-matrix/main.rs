@@ -1,6 +1,7 @@
 //! Runs each mode on each JDK, with each collector and each way to run code, and prints the matrix as a page.
 
 mod cell;
+mod command;
 mod machine;
 mod mode;
 mod page;
@@ -18,6 +19,7 @@ use clap::Parser;
 use java_test_harness::{Jdk, Run};
 
 use cell::{Cell, Difference, Lost};
+use command::{USES, Use};
 use machine::{COLLECTORS, FLAGS, Machine, USUAL};
 use mode::{MODES, Mode, Seen};
 use page::Table;
@@ -49,6 +51,9 @@ struct Arguments {
     /// Only rows with this in their name.
     #[arg(long)]
     only: Option<String>,
+    /// The built command, for the rows of its uses.
+    #[arg(long)]
+    command: Option<PathBuf>,
     /// JVMs that run at once.
     #[arg(long, default_value_t = 1)]
     jobs: usize,
@@ -136,6 +141,17 @@ fn run(arguments: &Arguments) -> Result<bool> {
         let of = |jdk: &&Jdk| done[&(USUAL.name, mode.name, jdk.feature())].1;
         (mode.name.to_owned(), jdks.iter().map(of).collect())
     });
+    let used = use_command(arguments, &jdks, is_wanted)?;
+    if !used.is_empty() {
+        tables.insert(
+            1,
+            Table {
+                title: "The command".to_owned(),
+                corner: "`hprof-rs`",
+                rows: used.clone(),
+            },
+        );
+    }
     let versions: Vec<String> = jdks.iter().map(|jdk| jdk.version().to_owned()).collect();
     print!("{}", page::page(&versions, &tables, &lost.collect()));
     let mut is_right = true;
@@ -145,7 +161,39 @@ fn run(arguments: &Arguments) -> Result<bool> {
             is_right = false;
         }
     }
+    for (name, cells) in &used {
+        for (jdk, cell) in jdks.iter().zip(cells) {
+            if let Cell::Wrong(what) = cell {
+                eprintln!("jdk-matrix: {jdk}, {name}: {what}");
+                is_right = false;
+            }
+        }
+    }
     Ok(is_right)
+}
+
+/// The rows of the command, one cell per JDK.
+fn use_command(
+    arguments: &Arguments,
+    jdks: &[&'static Jdk],
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<(String, Vec<Cell>)>> {
+    let uses: Vec<&Use> = USES.iter().filter(|it| is_wanted(it.name)).collect();
+    if uses.is_empty() {
+        return Ok(Vec::new());
+    }
+    let command = arguments.command.as_deref();
+    let command = command.context("--command names the built hprof-rs")?;
+    let cells = |it: &Use| -> Vec<Cell> {
+        let of = |jdk: &&'static Jdk| {
+            let cell = it.cell(command, jdk);
+            eprintln!("{jdk}, {}: {cell:?}", it.name);
+            cell
+        };
+        jdks.iter().map(of).collect()
+    };
+    let row = |it: &&Use| (format!("`{}`", it.name), cells(it));
+    Ok(uses.iter().map(row).collect())
 }
 
 fn jdks(arguments: &Arguments) -> Result<Vec<&'static Jdk>> {

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::cell::{Cell, Lost};
+use crate::command::USES;
 use crate::mode::MODES;
 
 /// A table: its first column, then one column per JDK.
@@ -78,6 +79,13 @@ pub fn page(versions: &[String], tables: &[Table], lost: &LostRows) -> String {
     for mode in MODES {
         let (name, program) = (mode.name, mode.program.join(" "));
         let _ = writeln!(text, "| `{name}` | `{program}` | {} |", mode.compares);
+    }
+    for it in USES {
+        let _ = writeln!(
+            text,
+            "| `{}` | `{}` | {} |",
+            it.name, it.program, it.compares
+        );
     }
     text.push_str("\n## Notes\n\n");
     for (index, note) in notes.0.iter().enumerate() {
