@@ -34,9 +34,17 @@ pub(super) struct Block {
     pub(super) blocks: u64,
 }
 
+/// The addresses of a bucket, in one line of the processor's cache: nearly all lookups end there.
+#[repr(align(64))]
+struct Bucket {
+    /// 0 where a place is free.
+    addresses: [AtomicUsize; WAYS],
+}
+
+const _: () = assert!(size_of::<Bucket>() == 64);
+
+/// A block at one of the places of a bucket.
 struct Place {
-    /// 0 if free.
-    address: AtomicUsize,
     stack: AtomicU32,
     millis: AtomicU32,
     bytes: AtomicU64,
@@ -44,10 +52,14 @@ struct Place {
 }
 
 // SAFETY: atomic numbers only.
+unsafe impl Zeroed for Bucket {}
+// SAFETY: atomic numbers only.
 unsafe impl Zeroed for Place {}
 
 /// The table: buckets of some places, and two buckets for each address.
 pub(super) struct Blocks {
+    buckets: &'static [Bucket],
+    /// Those of the first bucket first.
     places: &'static [Place],
     /// Sampled blocks for which there was no place.
     unfollowed: AtomicU64,
@@ -56,6 +68,7 @@ pub(super) struct Blocks {
 impl Blocks {
     pub(super) fn new() -> Self {
         Self {
+            buckets: zeroed(BUCKETS),
             places: zeroed(BUCKETS * WAYS),
             unfollowed: AtomicU64::new(0),
         }
@@ -71,20 +84,14 @@ impl Blocks {
 
     /// Follows a block. The caller has just got it, so no other thread knows its address.
     pub(super) fn insert(&self, address: usize, block: Block) {
-        for place in self.places_of(address) {
-            let taken =
-                place
-                    .address
-                    .compare_exchange(0, BUSY, Ordering::Acquire, Ordering::Relaxed);
+        for (here, place) in self.places_of(address) {
+            let taken = here.compare_exchange(0, BUSY, Ordering::Acquire, Ordering::Relaxed);
             if taken.is_err() {
                 continue;
             }
-            place.stack.store(block.stack.0, Ordering::Relaxed);
-            place.millis.store(block.millis, Ordering::Relaxed);
-            place.bytes.store(block.bytes, Ordering::Relaxed);
-            place.blocks.store(block.blocks, Ordering::Relaxed);
+            place.write(block);
             count(address, |count| count.saturating_add(1));
-            place.address.store(address, Ordering::Release);
+            here.store(address, Ordering::Release);
             return;
         }
         self.unfollowed.fetch_add(1, Ordering::Relaxed);
@@ -95,14 +102,11 @@ impl Blocks {
         if address <= BUSY {
             return None;
         }
-        let place = self
-            .places_of(address)
-            .find(|place| place.address.load(Ordering::Acquire) == address)?;
+        let mut places = self.places_of(address);
+        let (here, place) = places.find(|(here, _)| here.load(Ordering::Acquire) == address)?;
         let block = place.read();
         // A program that frees a block twice has one of its threads find nothing.
-        let freed = place
-            .address
-            .compare_exchange(address, 0, Ordering::AcqRel, Ordering::Relaxed);
+        let freed = here.compare_exchange(address, 0, Ordering::AcqRel, Ordering::Relaxed);
         freed.ok()?;
         count(address, |count| match count {
             STUCK => STUCK,
@@ -113,22 +117,24 @@ impl Blocks {
 
     /// All blocks of this moment, more or less: others come and go meanwhile.
     pub(super) fn all(&self) -> impl Iterator<Item = Block> {
-        self.places.iter().filter_map(|place| {
-            let address = place.address.load(Ordering::Acquire);
-            let block = place.read();
-            let is_same = address > BUSY && place.address.load(Ordering::Acquire) == address;
-            is_same.then_some(block)
-        })
+        self.addresses()
+            .zip(self.places)
+            .filter_map(|(here, place)| {
+                let address = here.load(Ordering::Acquire);
+                if address <= BUSY {
+                    return None;
+                }
+                let block = place.read();
+                (here.load(Ordering::Acquire) == address).then_some(block)
+            })
     }
 
     /// Forgets all blocks. No hook may be at work.
     pub(super) fn clear(&self) {
-        for place in self
-            .places
-            .iter()
-            .filter(|it| it.address.load(Ordering::Relaxed) != 0)
-        {
-            place.address.store(0, Ordering::Relaxed);
+        for here in self.addresses() {
+            if here.load(Ordering::Relaxed) != 0 {
+                here.store(0, Ordering::Relaxed);
+            }
         }
         for count in &COUNTS {
             count.store(0, Ordering::Relaxed);
@@ -136,21 +142,27 @@ impl Blocks {
         self.unfollowed.store(0, Ordering::Relaxed);
     }
 
+    fn addresses(&self) -> impl Iterator<Item = &AtomicUsize> {
+        self.buckets.iter().flat_map(|bucket| &bucket.addresses)
+    }
+
     /// Sampled blocks for which there was no place: they count as freed.
     pub(super) fn unfollowed(&self) -> u64 {
         self.unfollowed.load(Ordering::Relaxed)
     }
 
-    fn places_of(&self, address: usize) -> impl Iterator<Item = &Place> {
+    fn places_of(&self, address: usize) -> impl Iterator<Item = (&AtomicUsize, &Place)> {
         let mixed = (address >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let buckets = [
             mixed >> (usize::BITS - BUCKETS.ilog2()),
             mixed >> 16 & (BUCKETS - 1),
         ];
-        buckets.into_iter().flat_map(|bucket| {
-            let start = bucket.saturating_mul(WAYS);
+        buckets.into_iter().flat_map(|index| {
+            let start = index.saturating_mul(WAYS);
             let places = self.places.get(start..start.saturating_add(WAYS));
-            places.unwrap_or_default().iter()
+            let bucket = self.buckets.get(index).into_iter();
+            let addresses = bucket.flat_map(|bucket| &bucket.addresses);
+            addresses.zip(places.unwrap_or_default())
         })
     }
 }
@@ -163,6 +175,13 @@ impl Place {
             bytes: self.bytes.load(Ordering::Relaxed),
             blocks: self.blocks.load(Ordering::Relaxed),
         }
+    }
+
+    fn write(&self, block: Block) {
+        self.stack.store(block.stack.0, Ordering::Relaxed);
+        self.millis.store(block.millis, Ordering::Relaxed);
+        self.bytes.store(block.bytes, Ordering::Relaxed);
+        self.blocks.store(block.blocks, Ordering::Relaxed);
     }
 }
 

@@ -7,11 +7,14 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use hprof_lockfree::published::Published;
 
 use super::hooks::Function;
+use super::known::KnownPlaces;
+use super::stacks::{StackId, Stacks};
 use crate::cpu_samples::{AsgctFrame, CodeCache, sampled};
 use crate::vm::callers::CodeMap;
+use crate::vm::hash::mix;
 use crate::vm::{
-    JMethodId, JavaThreads, Registers, StackWalker, VmHandle, WalkedFrame, WalkedThread,
-    walk_native, walk_native_anywhere,
+    CodePlaces, JMethodId, JavaThreads, Jni, Registers, StackKeys, StackWalker, VmHandle,
+    WalkedFrame, WalkedThread, walk_native, walk_native_anywhere,
 };
 
 /// Frames of native code at most.
@@ -50,6 +53,21 @@ pub(super) struct Java {
     pub(super) threads: JavaThreads,
     pub(super) walker: StackWalker,
     pub(super) cache: CodeCache,
+    /// Makes keys of stacks, where it knows this VM.
+    pub(super) keys: Option<StackKeys>,
+    pub(super) places: KnownPlaces,
+}
+
+impl Taken<'_> {
+    /// A hash that stands for the stack. Different stacks of a recording have the same with a probability of one in a hundred
+    /// billion.
+    fn key(&self) -> u64 {
+        let start = mix(self.function as u64, u64::from(self.thread.cast_unsigned()));
+        self.frames.iter().fold(start, |hash, frame| {
+            let location = u64::from(frame.location.cast_unsigned());
+            mix(mix(hash, location), frame.method.as_word())
+        })
+    }
 }
 
 impl Capture {
@@ -85,9 +103,10 @@ impl Capture {
         self.own.1.store(range.end, Ordering::Relaxed);
     }
 
-    /// Takes the stack of the current thread and hands it to `receive`.
+    /// Finds the stack of the current thread among `stacks`, or adds it. Native code is walked each time; the frames of Java
+    /// are walked only if no stack with the same key is there.
     #[inline(never)]
-    pub(super) fn take<T>(&self, function: Function, receive: impl FnOnce(&Taken<'_>) -> T) -> T {
+    pub(super) fn take(&self, function: Function, stacks: &Stacks) -> StackId {
         let registers = here();
         // SAFETY: frames of any content are frames.
         let mut frames: [MaybeUninit<AsgctFrame>; MAX_FRAMES] =
@@ -96,33 +115,81 @@ impl Capture {
             places: &mut frames,
             count: 0,
         };
-        self.fill(registers, &mut list);
-        let thread = match self.per_thread.load(Ordering::Relaxed) {
+        let java = self.java.get().filter(|_| self.has_java());
+        // SAFETY: this thread uses no other environment here.
+        let on_vm = java.and_then(|java| unsafe {
+            let known = |jni: &Jni| (java.threads.walked(jni), java.threads.current_tid(jni));
+            java.vm.with_current(known)
+        });
+        let known = on_vm.map(|(walked, _)| walked);
+        let has_room = self.walk_native(java, known, registers, &mut list);
+        let thread = match (self.per_thread.load(Ordering::Relaxed), on_vm) {
+            (false, _) => 0,
+            (true, Some((_, tid))) => tid,
             // SAFETY: the call has no arguments and cannot fail.
-            true => unsafe { libc::gettid() },
-            false => 0,
+            (true, None) => unsafe { libc::gettid() },
         };
-        receive(&Taken {
+        let native = Taken {
             function,
             thread,
             frames: list.frames(),
-        })
+        };
+        let mut key = native.key();
+        if let (Some(java), Some((walked, tid)), true) = (java, on_vm, has_room) {
+            if let Some(short) = self.short_key(java, tid, key) {
+                if let Some(id) = stacks.find(short) {
+                    return id;
+                }
+                self.walk_java(java, walked, registers, &mut list);
+                key = short;
+            } else {
+                self.walk_java(java, walked, registers, &mut list);
+                let whole = Taken {
+                    function,
+                    thread,
+                    frames: list.frames(),
+                };
+                key = whole.key();
+            }
+        }
+        let taken = Taken {
+            function,
+            thread,
+            frames: list.frames(),
+        };
+        stacks.intern(key, &taken)
     }
 
-    fn fill(&self, registers: Registers, list: &mut List<'_>) {
-        let java = self.java.get().filter(|_| self.has_java());
+    /// The key of a stack whose frames of Java are those of the current thread, with the `start` of its native code. `None`
+    /// where it is not known.
+    fn short_key(&self, java: &Java, tid: i32, start: u64) -> Option<u64> {
+        let keys = java.keys.as_ref()?;
+        let depth = self.depth.load(Ordering::Relaxed) as usize;
         // SAFETY: this thread uses no other environment here.
-        let known =
-            java.and_then(|java| unsafe { java.vm.with_current(|jni| java.threads.walked(jni)) });
+        unsafe {
+            java.vm.with_current(|jni| {
+                let key = |places: &CodePlaces| keys.key(jni, Some(places), depth, start);
+                java.places.with(tid.unsigned_abs() as usize, key)
+            })
+        }??
+    }
+
+    /// False if the thread has too little stack left for more.
+    fn walk_native(
+        &self,
+        java: Option<&Java>,
+        known: Option<WalkedThread>,
+        registers: Registers,
+        list: &mut List<'_>,
+    ) -> bool {
         let is_here = |thread: &WalkedThread| {
             thread.stack_start != 0
                 && (thread.stack_start..thread.stack_end).contains(&registers.sp)
         };
         let here = known.filter(is_here);
         if here.is_some_and(|it| registers.sp.saturating_sub(it.stack_start) < NEEDED_STACK) {
-            return;
+            return false;
         }
-        let depth = self.depth.load(Ordering::Relaxed) as usize;
         let is_java = |address| java.is_some_and(|java| java.cache.contains(address));
         let own = self.own.0.load(Ordering::Relaxed)..self.own.1.load(Ordering::Relaxed);
         let inside = self.code.enter();
@@ -139,9 +206,17 @@ impl Capture {
             }
         }
         drop(inside);
-        let (Some(java), Some(thread)) = (java, known) else {
-            return;
-        };
+        true
+    }
+
+    fn walk_java(
+        &self,
+        java: &Java,
+        thread: WalkedThread,
+        registers: Registers,
+        list: &mut List<'_>,
+    ) {
+        let depth = self.depth.load(Ordering::Relaxed) as usize;
         let most = list.count.saturating_add(depth);
         let mut receive = |frame: WalkedFrame| {
             if list.count >= most {
@@ -149,7 +224,7 @@ impl Capture {
             }
             list.push(sampled(frame)) && list.count < most
         };
-        // SAFETY: as above; the anchor is the VM's.
+        // SAFETY: the registers are those of a function that waits for this; the anchor is the VM's.
         let _ = unsafe { java.walker.walk(thread, registers, &mut receive) };
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use libc::{c_char, off_t, size_t};
@@ -133,6 +133,9 @@ pub(super) struct State {
     pub(super) stacks: Stacks,
     pub(super) blocks: Blocks,
     began: AtomicPtr<Instant>,
+    samples: AtomicU64,
+    /// Samples at the limit when the recording began.
+    limited_before: AtomicU64,
     /// The entries that [`change_imports`](Self::change_imports) changes, by one thread at a time.
     imports: Mutex<Vec<Import>>,
     entries: AtomicUsize,
@@ -153,6 +156,8 @@ impl State {
             stacks: Stacks::new(),
             blocks: Blocks::new(),
             began: AtomicPtr::new(ptr::null_mut()),
+            samples: AtomicU64::new(0),
+            limited_before: AtomicU64::new(0),
             imports: Mutex::new(Vec::new()),
             entries: AtomicUsize::new(0),
             is_on: AtomicBool::new(false),
@@ -207,6 +212,9 @@ impl State {
         self.pause();
         self.stacks.clear();
         self.blocks.clear();
+        self.samples.store(0, Ordering::Relaxed);
+        self.limited_before
+            .store(sampler::limited(), Ordering::Relaxed);
         // An instant for each recording of a process is little.
         let began = Box::into_raw(Box::new(Instant::now()));
         self.began.store(began, Ordering::Release);
@@ -229,6 +237,13 @@ impl State {
         self.is_on.load(Ordering::Relaxed)
     }
 
+    /// Samples of the recording, and those of them whose thread had reached the limit.
+    pub(super) fn samples(&self) -> (u64, u64) {
+        let before = self.limited_before.load(Ordering::Relaxed);
+        let limited = sampler::limited().saturating_sub(before);
+        (self.samples.load(Ordering::Relaxed), limited)
+    }
+
     /// Milliseconds since the recording began.
     pub(super) fn millis(&self) -> u32 {
         let began = self.began.load(Ordering::Acquire);
@@ -242,9 +257,9 @@ impl State {
     fn record(&self, address: usize, function: Function, (bytes, blocks): (u64, u64)) {
         self.inside.fetch_add(1, Ordering::SeqCst);
         if self.is_on.load(Ordering::SeqCst) {
-            let stack = self
-                .capture
-                .take(function, |taken| self.stacks.add(taken, bytes, blocks));
+            let stack = self.capture.take(function, &self.stacks);
+            self.stacks.add(stack, bytes, blocks);
+            self.samples.fetch_add(1, Ordering::Relaxed);
             let block = Block {
                 stack,
                 millis: self.millis(),

@@ -8,7 +8,7 @@
 //!
 //! # Rules for code that hooks run
 //!
-//! [`hooks`], [`sampler`], [`capture`], [`blocks`] and [`stacks`] run inside of other libraries' allocations, where
+//! [`hooks`], [`sampler`], [`capture`], [`known`], [`blocks`] and [`stacks`] run inside of other libraries' allocations, where
 //! any lock may be held, on threads that begin or end, and after a fork:
 //! - no allocation, no lock, no thread-local with a destructor, no formatting;
 //! - memory is preallocated and never freed, so that a thread that is late finds it valid;
@@ -18,6 +18,7 @@
 mod blocks;
 mod capture;
 mod hooks;
+mod known;
 mod recorder;
 mod room;
 mod sampler;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use hprof_format::held::Held;
 use hprof_format::ids::{ObjectId, ThreadSerial, TraceSerial};
 use hprof_format::model::{HeapSummary, SiteOrder, SiteRow, SiteTable};
 use hprof_format::rank::RankedSiteTable;
@@ -10,6 +11,7 @@ use hprof_wire::control::{Mode, Reply};
 
 use super::capture::{Java, MAX_JAVA};
 use super::hooks::{self, Function, State};
+use super::known::KnownPlaces;
 use super::sampler;
 use super::stacks::{Stored, Sum};
 use crate::cpu_samples::{CSymbols, CodeCache, StackPart, location, make_method_ids};
@@ -19,7 +21,7 @@ use crate::os::maps::{Mapping, mappings};
 use crate::recording::{Activity, Context, Incomplete, Nothing, Recorder, Run, left_out};
 use crate::report;
 use crate::vm::{
-    Release, StackWalker, StillInside, Vm, VmHandle, VmLibrary, VmStructs, pin_library,
+    Release, StackKeys, StackWalker, StillInside, Vm, VmHandle, VmLibrary, VmStructs, pin_library,
 };
 
 /// The frame of stacks that found no room.
@@ -236,8 +238,9 @@ impl NativeRecorder {
 
     /// A remark with the counters of the mode.
     fn counters(&self) -> String {
+        let (samples, limited) = self.state.samples();
         format!(
-            "hprof-rs: native_interval={} native_stacks={} native_blocks_followed={} \
+            "hprof-rs: native_interval={} native_samples={samples} native_samples_limited={limited} native_stacks={} native_blocks_followed={} \
              native_blocks_not_followed={} import_entries={} java_frames={}",
             self.interval,
             self.state.stacks.count(),
@@ -260,6 +263,8 @@ impl NativeRecorder {
             threads: *run.java_threads.get()?,
             walker: StackWalker::learn(structs, Release::of(vm.jvmti))?,
             cache: CodeCache::of(structs),
+            keys: StackKeys::learn(vm.jvmti, vm.jni),
+            places: KnownPlaces::new(),
         })
     }
 }
@@ -273,15 +278,15 @@ fn held(figures: &Figures) -> Vec<String> {
         .collect();
     rows.sort_by_key(|(key, row)| (std::cmp::Reverse(row.held.bytes), **key));
     let line = |(index, ((trace, function), row)): (usize, &(&(TraceSerial, Function), &Row))| {
-        format!(
-            "hprof-rs: native_held rank={} bytes={} blocks={} oldest_ms={} trace={} function={}",
-            index + 1,
-            row.held.bytes,
-            row.held.whole_blocks(),
-            row.oldest.unwrap_or(0),
-            trace.get(),
-            function.name(),
-        )
+        let held = Held {
+            rank: index + 1,
+            bytes: row.held.bytes,
+            blocks: row.held.whole_blocks(),
+            oldest_millis: row.oldest.unwrap_or(0),
+            trace: *trace,
+            function: function.name().to_owned(),
+        };
+        held.to_string()
     };
     rows.iter().take(MAX_HELD).enumerate().map(line).collect()
 }
@@ -306,6 +311,9 @@ impl Recorder for NativeRecorder {
         pin_library();
         make_method_ids(cx.vm);
         let java = Self::java(cx.run, cx.vm);
+        if java.as_ref().is_some_and(|java| java.keys.is_some()) {
+            let _ = StackKeys::watch_unloading(cx.vm.jvmti);
+        }
         if java.is_none() && cx.run.settings.depth > 0 {
             report::note(
                 "native=: stacks of this VM are not as the agent knows them: they have no frames of Java",

@@ -3,15 +3,38 @@
 //! Along the bytes that a thread allocates, points lie at random, `interval` bytes apart on average (a Poisson process).
 //! A block of `size` bytes with a point in it is sampled: with the probability `p = 1 - exp(-size / interval)`. It stands
 //! for `size / p` bytes and `1 / p` blocks, so that sums are right on average, whatever the sizes are.
+//!
+//! # The limit
+//!
+//! A program that does little but allocate passes gigabytes in a second, and samples would take a large part of its time. So a
+//! thread that takes one more often than each [`SAMPLE_NANOS`] has its points farther apart, at most [`MAX_FACTOR`] times. The
+//! distance is known before a block is seen, so sums stay right on average; they are less exact. Small intervals
+//! ([`LEAST_LIMITED`]) are for those who want them exact, and have no limit.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::stacks::FRACTION;
 use crate::os::random::random;
+use crate::os::timer::current_cpu_nanos;
 
-/// Mean distance in bytes between two points.
+/// Mean distance in bytes between two points, of threads that are below the limit.
 static INTERVAL: AtomicU64 = AtomicU64::new(0);
+
+/// Samples whose thread had reached the limit.
+static LIMITED: AtomicU64 = AtomicU64::new(0);
+
+/// The intervals from which on there is a limit.
+const LEAST_LIMITED: u64 = 256 << 10;
+/// CPU time between two samples of a thread, at least. A sample takes one to four microseconds.
+const SAMPLE_NANOS: u64 = 400_000;
+/// The distance of points is as many times the interval at most.
+const MAX_FACTOR: u64 = 32;
+/// Samples after which the distance is looked at, or the CPU time if that is over first.
+const ROUND: u64 = 16;
+const ROUND_NANOS: u64 = ROUND * SAMPLE_NANOS;
+/// The distance changes by this factor at most.
+const STEP: u64 = 4;
 
 /// A thread's own state.
 struct ThreadState {
@@ -19,6 +42,12 @@ struct ThreadState {
     left: Cell<u64>,
     /// The state of the random numbers; 0 before the first.
     random: Cell<u64>,
+    /// The distance that the limit asks for, and the interval that it belongs to; 0 before the first.
+    mean: Cell<u64>,
+    of_interval: Cell<u64>,
+    /// The thread's CPU clock when the limit was looked at last, and samples since.
+    round_start: Cell<u64>,
+    round_samples: Cell<u64>,
     /// A hook is at work.
     is_inside: Cell<bool>,
 }
@@ -29,6 +58,10 @@ thread_local! {
         ThreadState {
             left: Cell::new(0),
             random: Cell::new(0),
+            mean: Cell::new(0),
+            of_interval: Cell::new(0),
+            round_start: Cell::new(0),
+            round_samples: Cell::new(0),
             is_inside: Cell::new(false),
         }
     };
@@ -58,6 +91,11 @@ pub(super) fn set_interval(bytes: u64) {
     INTERVAL.store(bytes.max(1), Ordering::Relaxed);
 }
 
+/// Samples whose thread had reached the limit, since the process began.
+pub(super) fn limited() -> u64 {
+    LIMITED.load(Ordering::Relaxed)
+}
+
 /// Allocations of the current thread are not sampled from now on.
 pub(super) fn ignore_current_thread() {
     THREAD.with(|thread| thread.is_inside.set(true));
@@ -81,17 +119,53 @@ pub(super) fn passes(size: usize) -> bool {
 pub(super) fn sample(size: usize) -> Option<(u64, u64)> {
     let interval = INTERVAL.load(Ordering::Relaxed);
     THREAD.with(|thread| {
-        if thread.random.get() == 0 {
+        if thread.random.get() == 0 || thread.of_interval.get() != interval {
             let here = std::ptr::from_ref(thread) as u64;
             thread.random.set((random() ^ here).max(1));
+            thread.of_interval.set(interval);
+            thread.begin_round(interval, current_cpu_nanos());
             thread.left.set(distance(thread, interval));
             if !passes(size) {
                 return None;
             }
         }
-        thread.left.set(distance(thread, interval));
-        (size > 0).then(|| weight(size as u64, interval))
+        let mean = thread.mean.get();
+        let found = (size > 0).then(|| weight(size as u64, mean));
+        if mean > interval {
+            LIMITED.fetch_add(1, Ordering::Relaxed);
+        }
+        if interval >= LEAST_LIMITED {
+            thread.keep_to_limit(interval, current_cpu_nanos());
+        }
+        thread.left.set(distance(thread, thread.mean.get()));
+        found
     })
+}
+
+impl ThreadState {
+    fn begin_round(&self, mean: u64, now: u64) {
+        self.mean.set(mean);
+        self.round_start.set(now);
+        self.round_samples.set(0);
+    }
+
+    /// Counts a sample, and changes the distance of points to come where they are too close, or farther apart than they have to be.
+    fn keep_to_limit(&self, interval: u64, now: u64) {
+        let samples = self.round_samples.get().saturating_add(1);
+        self.round_samples.set(samples);
+        let passed = now.saturating_sub(self.round_start.get());
+        // Without a clock there is no limit.
+        if now == 0 || samples < ROUND && passed < ROUND_NANOS {
+            return;
+        }
+        let mean = self.mean.get();
+        let wanted = samples.saturating_mul(SAMPLE_NANOS);
+        let scaled = u128::from(mean) * u128::from(wanted) / u128::from(passed.max(1));
+        let scaled = u64::try_from(scaled).unwrap_or(u64::MAX);
+        let stepped = scaled.clamp(mean / STEP, mean.saturating_mul(STEP));
+        let most = interval.saturating_mul(MAX_FACTOR);
+        self.begin_round(stepped.clamp(interval, most), now);
+    }
 }
 
 /// The bytes and blocks that a sampled block stands for.
@@ -150,6 +224,27 @@ mod tests {
                 "{size}: {blocks} {n}"
             );
         }
+    }
+
+    /// A thread that takes samples every 4 microseconds has its points 32 times as far apart, and nearly at their
+    /// distance again when it takes one each second.
+    #[test]
+    fn points_are_farther_apart_where_samples_are_many() {
+        let interval = LEAST_LIMITED;
+        THREAD.with(|thread| {
+            thread.begin_round(interval, 0);
+            let mut now = 0;
+            for _ in 0..10 * ROUND {
+                now += 4_000;
+                thread.keep_to_limit(interval, now);
+            }
+            assert_eq!(thread.mean.get(), MAX_FACTOR * interval);
+            for _ in 0..3 {
+                now += 1_000_000_000;
+                thread.keep_to_limit(interval, now);
+            }
+            assert_eq!(thread.mean.get(), interval);
+        });
     }
 
     #[test]

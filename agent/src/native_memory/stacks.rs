@@ -6,7 +6,6 @@ use super::capture::Taken;
 use super::hooks::Function;
 use super::room::{Zeroed, zeroed};
 use crate::cpu_samples::AsgctFrame;
-use crate::vm::hash::mix;
 
 /// Parts of a block that counts are kept in: a sampled block stands for some number of blocks, not a whole one.
 pub(super) const FRACTION: u64 = 1 << 8;
@@ -16,6 +15,9 @@ const MAX_STACKS: usize = 1 << 14;
 const MAX_FRAMES: usize = 1 << 20;
 /// Places that are tried for a stack.
 const MAX_PROBES: usize = 64;
+
+/// Smaller keys are those of a free place and of the first.
+const FIRST_KEY: u64 = 2;
 
 /// The place of a stack. The first is for all that find no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -97,21 +99,31 @@ impl Stacks {
         }
     }
 
-    /// Adds an allocation to its stack.
-    pub(super) fn add(&self, taken: &Taken<'_>, bytes: u64, blocks: u64) -> StackId {
-        let id = self.intern(taken);
+    /// Adds an allocation to a stack.
+    pub(super) fn add(&self, id: StackId, bytes: u64, blocks: u64) {
         if let Some(place) = self.places.get(id.0 as usize) {
             place.bytes.fetch_add(bytes, Ordering::Relaxed);
             place.blocks.fetch_add(blocks, Ordering::Relaxed);
         }
-        id
     }
 
-    fn intern(&self, taken: &Taken<'_>) -> StackId {
-        let key = key(taken);
-        let start = key as usize;
-        for probe in 0..MAX_PROBES {
-            let index = start.wrapping_add(probe) % MAX_STACKS;
+    /// The stack with this key, if it is there.
+    pub(super) fn find(&self, key: u64) -> Option<StackId> {
+        let key = key.max(FIRST_KEY);
+        for index in places_of(key) {
+            match self.places.get(index)?.key.load(Ordering::Acquire) {
+                0 => return None,
+                found if found == key => return Some(StackId(index as u32)),
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// The stack with this key, which is added if it is not there.
+    pub(super) fn intern(&self, key: u64, taken: &Taken<'_>) -> StackId {
+        let key = key.max(FIRST_KEY);
+        for index in places_of(key) {
             let Some(place) = self.places.get(index) else {
                 break;
             };
@@ -226,16 +238,8 @@ impl Place {
     }
 }
 
-/// The hash of a stack. Different stacks of a recording have the same with a probability of one in a hundred billion.
-fn key(taken: &Taken<'_>) -> u64 {
-    let start = mix(
-        taken.function as u64,
-        u64::from(taken.thread.cast_unsigned()),
-    );
-    let hash = taken.frames.iter().fold(start, |hash, frame| {
-        let location = u64::from(frame.location.cast_unsigned());
-        mix(mix(hash, location), frame.method.as_word())
-    });
-    // 0 and 1 are taken.
-    hash.max(2)
+/// The places of a key, in the order in which they are tried.
+fn places_of(key: u64) -> impl Iterator<Item = usize> {
+    let start = key as usize;
+    (0..MAX_PROBES).map(move |probe| start.wrapping_add(probe) % MAX_STACKS)
 }

@@ -17,6 +17,7 @@
 //! * [`ids`] has one newtype per kind of serial number and identifier.
 
 pub mod binary;
+pub mod held;
 pub mod ids;
 pub mod listing;
 pub mod model;

@@ -11,6 +11,7 @@
 //! are made beforehand, from files; here they are looked up in a signal handler.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::memory::WORD;
 
@@ -165,11 +166,14 @@ impl Rules {
 
     /// The rule of an address. Safe in a signal handler.
     pub fn at(&self, address: u32) -> Rule {
+        self.packed_at(address).rule()
+    }
+
+    fn packed_at(&self, address: u32) -> Packed {
         let after = self.starts.partition_point(|&start| start <= address);
-        let index = after.checked_sub(1);
-        index
-            .and_then(|index| self.rules.get(index))
-            .map_or(Rule::UNKNOWN, |packed| packed.rule())
+        let found = after.checked_sub(1);
+        let found = found.and_then(|index| self.rules.get(index)).copied();
+        found.unwrap_or_else(|| Rule::UNKNOWN.pack())
     }
 }
 
@@ -191,6 +195,52 @@ pub struct MappedCode {
 pub struct CodeMap {
     /// In the order of their addresses.
     mappings: Box<[MappedCode]>,
+    recent: Recent,
+}
+
+/// Rules that were looked up lately: most stacks are of a few places, and a search reads memory all over the tables.
+#[derive(Debug)]
+struct Recent(Box<[RecentRule]>);
+
+/// An address, and its rule with the lower half of the address above it: another thread may write one of the two in between.
+#[derive(Debug, Default)]
+struct RecentRule {
+    pc: AtomicU64,
+    rule: AtomicU64,
+}
+
+/// A power of two.
+const RECENT: usize = 1 << 10;
+
+impl Default for Recent {
+    fn default() -> Self {
+        Self((0..RECENT).map(|_| RecentRule::default()).collect())
+    }
+}
+
+impl Recent {
+    fn place(&self, pc: usize) -> Option<&RecentRule> {
+        let spread = (pc as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        self.0.get(spread as usize % RECENT)
+    }
+
+    fn get(&self, pc: usize) -> Option<Packed> {
+        let place = self.place(pc)?;
+        let (at, rule) = (
+            place.pc.load(Ordering::Relaxed),
+            place.rule.load(Ordering::Relaxed),
+        );
+        let is_of = at == pc as u64 && at != 0 && (rule >> 32) as u32 == pc as u32;
+        is_of.then_some(Packed(rule as u32))
+    }
+
+    fn put(&self, pc: usize, Packed(rule): Packed) {
+        if let Some(place) = self.place(pc) {
+            let tagged = u64::from(pc as u32) << 32 | u64::from(rule);
+            place.rule.store(tagged, Ordering::Relaxed);
+            place.pc.store(pc as u64, Ordering::Relaxed);
+        }
+    }
 }
 
 impl CodeMap {
@@ -199,16 +249,24 @@ impl CodeMap {
         mappings.sort_by_key(|mapping| mapping.start);
         Self {
             mappings: mappings.into(),
+            recent: Recent::default(),
         }
     }
 
     /// The rule of an instruction; `None` where no code is mapped. Safe in a signal handler.
     pub fn rule(&self, pc: usize) -> Option<Rule> {
+        if let Some(packed) = self.recent.get(pc) {
+            return Some(packed.rule());
+        }
         let mapping = self.mapping(pc)?;
         let offset = u64::try_from(pc.checked_sub(mapping.start)?).ok()?;
         let address = mapping.address.checked_add(offset)?;
-        let address = u32::try_from(address);
-        Some(address.map_or(Rule::UNKNOWN, |address| mapping.rules.at(address)))
+        let packed = match u32::try_from(address) {
+            Ok(address) => mapping.rules.packed_at(address),
+            Err(_) => Rule::UNKNOWN.pack(),
+        };
+        self.recent.put(pc, packed);
+        Some(packed.rule())
     }
 
     /// Returns whether code is mapped at an address. Safe in a signal handler.
@@ -306,6 +364,8 @@ mod tests {
         assert_eq!(code.rule(0x5010), Some(sp(8)));
         assert_eq!(code.rule(0x5fff), Some(Rule::UNKNOWN));
         assert_eq!(code.rule(0x9000), Some(Rule::UNKNOWN));
+        // Once more, from those that were looked up.
+        assert_eq!(code.rule(0x5010), Some(sp(8)));
         for outside in [0, 0x4fff, 0x6000, 0x8fff, 0xa000, usize::MAX] {
             assert_eq!((code.rule(outside), code.has(outside)), (None, false));
         }

@@ -140,6 +140,8 @@ pub struct CodePlaces {
     /// How many were added, and how many were not because methods had no ids.
     added: Cell<usize>,
     waited: Cell<usize>,
+    /// There is no more room than at the start.
+    is_fixed: bool,
 }
 
 /// Two places in one line of the processor's cache, the one that was added last first.
@@ -152,6 +154,16 @@ const FIRST: usize = 1 << 5;
 const MOST: usize = 1 << 13;
 
 impl CodePlaces {
+    /// Room for this many pairs of places, rounded up to a power of two; there is never more, so that nothing allocates.
+    pub fn with_room(pairs: usize) -> Self {
+        let pairs = pairs.clamp(1, MOST).next_power_of_two();
+        Self {
+            known: RefCell::new((0..pairs).map(|_| Pair::default()).collect()),
+            is_fixed: true,
+            ..Self::default()
+        }
+    }
+
     /// A place, if it is in the cache and its code is still there.
     #[inline]
     pub(super) fn find(&self, at: PlaceKey) -> Option<Place> {
@@ -179,7 +191,8 @@ impl CodePlaces {
     pub(super) fn add(&self, place: Place) {
         self.added.set(self.added.get() + 1);
         let mut known = self.known.borrow_mut();
-        if known.is_empty() || (self.replaced.get() > known.len() && known.len() < MOST) {
+        let is_full = self.replaced.get() > known.len() && known.len() < MOST;
+        if known.is_empty() || is_full && !self.is_fixed {
             let larger = (2 * known.len()).max(FIRST);
             let new = (0..larger).map(|_| Pair::default()).collect();
             let old = std::mem::replace(&mut *known, new);
@@ -260,6 +273,16 @@ mod tests {
         assert_eq!(places.known.borrow().len(), MOST);
         let kept = (1..40 * MOST).filter(|pc| places.find(at(pc * 8)).is_some());
         assert!(kept.count() > MOST);
+    }
+
+    #[test]
+    fn room_that_is_fixed_does_not_grow() {
+        let (places, id) = (CodePlaces::with_room(100), AtomicU32::new(7));
+        for pc in 1..10_000 {
+            places.add(place(pc * 8, &id));
+            assert!(places.find(at(pc * 8)).is_some());
+        }
+        assert_eq!(places.known.borrow().len(), 128);
     }
 
     #[test]
