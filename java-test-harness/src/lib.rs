@@ -38,6 +38,7 @@ mod compile;
 mod front_end;
 mod jdk;
 mod matrix;
+mod native_cycles;
 mod outcome;
 mod process;
 pub mod rights;
@@ -64,6 +65,7 @@ pub use compile::{
 pub use front_end::{FrontEnd, Peer};
 pub use jdk::{Jdk, cache_folder};
 pub use matrix::{each_collector, each_jdk, each_jdk_since, each_release, each_release_since};
+pub use native_cycles::{NativeCycles, native_cycles};
 pub use outcome::{Outcome, Usage};
 pub use process::{Signal, measure};
 pub use run::{Run, Running};

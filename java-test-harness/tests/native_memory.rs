@@ -1,12 +1,7 @@
 //! native=SIZE: memory outside of the heap, by the stacks that have allocated it.
 
-use std::io::{Read, Write};
-use std::os::unix::net::UnixStream;
-use std::time::Duration;
-
 use java_test_harness::{
-    Outcome, Run, SiteRow, TextProfile, agent_library, control_socket, each_jdk, each_jdk_since,
-    each_release,
+    Outcome, Run, SiteRow, TextProfile, each_jdk, each_jdk_since, each_release, native_cycles,
 };
 
 /// What the program says that a method has allocated.
@@ -121,41 +116,14 @@ fn pictures_show_what_is_held() {
     });
 }
 
-/// Entries of import tables are found again by the next run only if the one before has put them back.
+/// The short form of `scripts/bench cycles`.
 #[test]
 fn runs_begin_and_end_while_sixteen_threads_allocate() {
     // The jcmd of JDK 8 loads no agents.
     each_jdk_since(11, |jdk| {
-        let running = Run::new(jdk).class("NativeChurn").start();
-        running.wait_for_line("running");
-        let library = agent_library();
-        let library = library.to_str().expect("a path");
-        let run = |round: u64| {
-            let options = format!("\"native=8k,depth=16,cutoff=0,file={round}.txt\"");
-            running.jcmd(&["JVMTI.agent_load", library, &options]);
-            std::thread::sleep(Duration::from_millis(50 * (round % 4)));
-            let socket = control_socket(running.pid());
-            let mut stream = UnixStream::connect(socket).expect("a control socket");
-            writeln!(stream, "detach").unwrap();
-            let mut reply = String::new();
-            stream.read_to_string(&mut reply).unwrap();
-            assert!(reply.starts_with("ok\n"), "{reply}");
-            let text = std::fs::read_to_string(running.path(&format!("{round}.txt"))).unwrap();
-            TextProfile::parse(&text).unwrap().counter("import_entries")
-        };
-        let first = run(0);
-        assert!(first > 10, "{first} entries");
-        for round in 1..10 {
-            let entries = run(round);
-            assert!(entries >= first, "{entries} entries, {first} before");
-        }
-        let path = running.path("7.txt");
-        std::fs::write(running.path("end"), "").unwrap();
-        let text = std::fs::read_to_string(path).unwrap();
-        let profile = TextProfile::parse(&text).unwrap();
-        let rows = profile.sites_with("NativeChurn.compress");
-        assert!(rows.map(|row| row.allocated_bytes).sum::<u64>() > 0);
-        let outcome = running.finish().expect_status(0);
+        let cycles = native_cycles(jdk, 10, 1);
+        assert!(cycles.compressed_bytes > 0);
+        let outcome = cycles.outcome.expect_status(0);
         assert!(outcome.stdout.ends_with("ended\n"));
         assert!(
             !outcome.stderr.contains("HPROF ERROR"),

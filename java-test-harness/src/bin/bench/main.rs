@@ -13,6 +13,7 @@ mod levels;
 mod listener;
 mod locks;
 mod made_dump;
+mod native;
 mod net;
 mod objects;
 mod parquet;
@@ -118,6 +119,11 @@ const BENCHMARKS: &[(&str, &str, Benchmark)] = &[
         locks::locks,
     ),
     (
+        "native",
+        "native=512k with a program that allocates by zlib, and one that does nothing else",
+        native::native,
+    ),
+    (
         "read",
         "summary, histogram and top of a dump of 13 million objects; long profiles",
         read::read,
@@ -188,6 +194,11 @@ const BENCHMARKS: &[(&str, &str, Benchmark)] = &[
         soak::soak,
     ),
     (
+        "cycles",
+        "200 times attached and detached at random while 16 threads allocate native memory, per JDK; only when named",
+        native::cycles,
+    ),
+    (
         "strain",
         "engine=walker and cstack=y under all strains together, per JDK, collector and layout; only when named",
         strain::strain,
@@ -195,12 +206,12 @@ const BENCHMARKS: &[(&str, &str, Benchmark)] = &[
 ];
 
 /// The cases that take hours, and run only when they are named.
-const LONG: &[&str] = &["soak", "strain"];
+const LONG: &[&str] = &["soak", "cycles", "strain"];
 
 /// Benchmarks of the agent. Every comparison is of pairs of runs in turn, and tells medians.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// The benchmarks to run; all but soak and strain if none is named
+    /// The benchmarks to run; all but soak, cycles and strain if none is named
     names: Vec<String>,
     /// List the benchmarks
     #[arg(long)]
@@ -208,11 +219,11 @@ struct Arguments {
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
-    /// Only the cases of calls, dumps, fleet, graph ("12 GB", "50 GB": a dump of that size, which needs twice that of disk), late, levels, locks, parked, serve, sites, strain, walks and wall whose name has this in it, as "javac", "depth=4",
+    /// Only the cases of calls, dumps, fleet, graph ("12 GB", "50 GB": a dump of that size, which needs twice that of disk), late, levels, locks, native, parked, serve, sites, strain, walks and wall whose name has this in it, as "javac", "depth=4",
     /// "fib", "hello", "monitor", "readers"; more than once for several
     #[arg(long = "case")]
     cases: Vec<String>,
-    /// The feature release of the JDK of javac, calls and sites, which needs a compiler and sources
+    /// The feature release of the JDK of javac, calls, native and sites, which needs a compiler and sources
     /// (lib/src.zip); more than once for several [default: 17]
     #[arg(long = "jdk", value_name = "FEATURE")]
     jdks: Vec<u32>,
@@ -231,7 +242,7 @@ struct Arguments {
     /// The size of each upload of serve, in MB; views and report take dumps of four times that
     #[arg(long, default_value_t = 200)]
     megabytes: u64,
-    /// Jobs of fleet's queue, dumps of its workers, JVMs of strain at a time [default: 100000, 60, 2]
+    /// Jobs of fleet's queue, dumps of its workers, JVMs of strain at a time, cycles [default: 100000, 60, 2, 200]
     #[arg(long)]
     count: Option<u64>,
     /// Readers at once, of serve
