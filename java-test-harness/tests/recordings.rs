@@ -150,6 +150,7 @@ fn the_jdk_reads_what_is_written(jdk: &Jdk, original: &Profile, file: &Path) {
             remarks: &[],
             own: None,
         },
+        None,
         original.created_millis,
         None,
     );

@@ -234,6 +234,7 @@ impl HeapWriter for PictureRecorder {
         let totals = table.totals();
         self.sums.sites = Some(SiteTable {
             order: SiteOrder::LiveBytes,
+            is_native: table.is_native(),
             totals: Some(SiteRow {
                 trace: TraceSerial::SYSTEM,
                 class_name: Box::default(),

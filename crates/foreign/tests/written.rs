@@ -21,7 +21,7 @@ fn written(file: &[u8]) -> (hprof_foreign::Profile, Vec<u8>) {
         remarks: &[],
         own: None,
     };
-    let bytes = jfr::write::write(&profile, Some(1_700_000_000_000), None);
+    let bytes = jfr::write::write(&profile, None, Some(1_700_000_000_000), None);
     (read, bytes)
 }
 

@@ -49,6 +49,9 @@ pub struct SiteRow {
 pub struct SiteTable {
     /// The order of the table.
     pub order: SiteOrder,
+    /// The table is of memory outside of the heap (`native=`): functions that allocate stand for classes, blocks for
+    /// objects.
+    pub is_native: bool,
     /// The totals, rows below the profiler's cutoff included, as a row without trace and class.
     /// Text files do not tell them.
     pub totals: Option<SiteRow>,

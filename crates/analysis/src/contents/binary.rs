@@ -368,6 +368,7 @@ impl Builder {
             });
             contents.sites.push(SiteTable {
                 order,
+                is_native: false,
                 totals: Some(totals),
                 rows: rows.collect(),
             });

@@ -147,6 +147,7 @@ fn sites(all: &[Weights]) -> Option<SiteTable> {
     }
     (!rows.is_empty()).then_some(SiteTable {
         order,
+        is_native: false,
         totals: None,
         rows,
     })

@@ -359,6 +359,7 @@ fn sites(table: TextSiteTable<'_>) -> SiteTable {
     });
     SiteTable {
         order: table.order,
+        is_native: table.is_native,
         totals: None,
         rows: rows.collect(),
     }

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use hprof_analysis::contents::{Contents, SiteRow, SiteTable};
 use hprof_analysis::names::family;
 use hprof_analysis::stacks::{FrameIndex, Measure, Own, Weights};
+use hprof_format::held::Held;
 use serde_json::{Value, json};
 
 use super::cutoff;
@@ -18,11 +19,12 @@ use crate::render::screen::{
     whole_columns,
 };
 
-/// Show where a profile's objects were allocated (heap=sites).
+/// Show where a profile's objects were allocated (heap=sites), or memory outside of the heap (native=).
 ///
 /// A site is a class and the stack that allocated its objects. The last table of the file is
 /// shown, without the numbers and addresses of lambdas and hidden classes, which differ from run to
-/// run; `--json` keeps them. `samples --measure allocated-bytes` sums sites by method.
+/// run; `--json` keeps them. Of memory outside of the heap, what was allocated in the first half of the recording and is still
+/// held follows, the most first. `samples --measure allocated-bytes` sums sites by method.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Sites {
@@ -77,7 +79,7 @@ impl Sites {
             match contents.instead_of_data() {
                 Some(instead) => bail!("{} holds {instead}", opened.name),
                 None => bail!(
-                    "{} holds no allocation sites: {}; heap=sites records them",
+                    "{} holds no allocation sites: {}; heap=sites records them, native=512k those outside of the heap",
                     opened.name,
                     open::shown_by(contents)
                 ),
@@ -109,11 +111,19 @@ impl Sites {
                 .iter()
                 .map(|(row, stack)| as_json(row, stack, own_frame(contents, row, &own), known))
                 .collect();
-            return print_json(&json!({"file": opened.name, "own": own, "sites": rows}));
+            let mut all = json!({"file": opened.name, "own": own, "sites": rows});
+            if table.is_native {
+                let held = held(contents).map(|held| held_as_json(contents, &held));
+                all["held"] = held.collect();
+            }
+            return print_json(&all);
         }
         let totals = Totals::of(contents, table);
         let at_own = |row: &SiteRow| own_frame(contents, row, &own);
-        let mut text = self.text(totals, known, sort, (&rows, all), at_own);
+        let mut text = self.text(totals, known, sort, (&rows, all), at_own, Words::of(table));
+        if table.is_native {
+            text.push_str(&held_text(contents));
+        }
         let left_out = cutoff::last(contents, "sites", "rows_below_cutoff").unwrap_or_default();
         if left_out > 0 {
             let part = |name: &str, whole: &str| {
@@ -158,10 +168,11 @@ impl Sites {
         sort: Sort,
         (rows, all): (&[(&SiteRow, Vec<String>)], usize),
         at_own: impl Fn(&SiteRow) -> Option<String>,
+        words: Words,
     ) -> String {
         let style = Style::of_stdout();
         let Totals { live, allocated } = totals;
-        let title = style.bold("Allocation sites");
+        let title = style.bold(words.title);
         let mut text = match (known.live, known.allocated) {
             (true, false) => format!("{title}: {} alive\n", bytes(live)),
             (true, true) => {
@@ -208,10 +219,10 @@ impl Sites {
         let head = [
             ("share", Align::Right),
             ("live bytes", Align::Right),
-            ("objects", Align::Right),
+            (words.objects, Align::Right),
             ("allocated", Align::Right),
-            ("objects", Align::Right),
-            ("class", Align::Left),
+            (words.objects, Align::Right),
+            (words.class, Align::Left),
             ("at", Align::Left),
         ];
         if has_own {
@@ -249,6 +260,97 @@ impl Sites {
         }
         text
     }
+}
+
+/// The words for a table of the heap, or of memory outside of it.
+#[derive(Debug, Clone, Copy)]
+struct Words {
+    title: &'static str,
+    objects: &'static str,
+    class: &'static str,
+}
+
+impl Words {
+    fn of(table: &SiteTable) -> Self {
+        match table.is_native {
+            true => Self {
+                title: "Memory outside of the heap",
+                objects: "blocks",
+                class: "function",
+            },
+            false => Self {
+                title: "Allocation sites",
+                objects: "objects",
+                class: "class",
+            },
+        }
+    }
+}
+
+/// What is held for long, the most first, by the last table's remarks.
+fn held(contents: &Contents) -> impl Iterator<Item = Held> {
+    let all: Vec<Held> = contents
+        .comments
+        .iter()
+        .filter_map(|remark| Held::parse(remark))
+        .collect();
+    // Each table has a list of its own.
+    let last = all.iter().rposition(|held| held.rank == 1).unwrap_or(0);
+    all.into_iter().skip(last)
+}
+
+/// The innermost method of Java of a stack, and the frame that called the function.
+fn places(contents: &Contents, held: &Held) -> (String, String) {
+    let frames = contents.stacks.frames_of(held.trace);
+    let is_java = |frame: &&FrameIndex| !contents.stacks.frame(**frame).name().starts_with('[');
+    let java = frames.iter().find(is_java).or(frames.first());
+    let of = |frame: Option<&FrameIndex>| {
+        frame.map_or_else(|| "<empty trace>".to_owned(), |&it| shown(contents, it))
+    };
+    (of(java), of(frames.first()))
+}
+
+fn held_text(contents: &Contents) -> String {
+    let style = Style::of_stdout();
+    let lines: Vec<[String; 6]> = held(contents)
+        .map(|held| {
+            let (java, at) = places(contents, &held);
+            [
+                count(held.bytes),
+                count(held.blocks),
+                format!("{} s", held.oldest_millis / 1000),
+                held.function,
+                java,
+                at,
+            ]
+        })
+        .collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    let title = style.bold("Allocated in the first half of the recording, and still held");
+    let head = [
+        ("bytes", Align::Right),
+        ("blocks", Align::Right),
+        ("since", Align::Right),
+        ("function", Align::Left),
+        ("below", Align::Left),
+        ("at", Align::Left),
+    ];
+    format!("\n{title}\n{}", columns(style, head, &lines))
+}
+
+fn held_as_json(contents: &Contents, held: &Held) -> Value {
+    let frames = contents.stacks.frames_of(held.trace).iter();
+    let stack: Vec<String> = frames.map(|&frame| shown(contents, frame)).collect();
+    json!({
+        "bytes": held.bytes,
+        "blocks": held.blocks,
+        "oldest_ms": held.oldest_millis,
+        "trace": held.trace.get(),
+        "function": held.function,
+        "stack": stack,
+    })
 }
 
 /// The numbers of sites that the file tells; profiles of other tools have some of them.

@@ -269,6 +269,7 @@ fn sites(
         allocated_bytes: totals.allocated_bytes,
         allocated_objects: totals.allocated_objects,
     });
+    let is_native = table.is_native;
     let table = SiteTable {
         order: table.order,
         is_incremental: false,
@@ -276,7 +277,10 @@ fn sites(
         totals,
         rows: &rows,
     };
-    let ranked = RankedSiteTable::new(&table, 0.0);
+    let mut ranked = RankedSiteTable::new(&table, 0.0);
+    if is_native {
+        ranked = ranked.of_native_memory();
+    }
     traces(contents, writer, ranked.rows().iter().map(|r| r.row.trace))?;
     writer
         .site_table(&ranked, ctime)

@@ -1,10 +1,10 @@
 //! Recordings for the JDK's tools.
 
 use anyhow::bail;
-use hprof_foreign::jfr::write::{measures, write};
-use hprof_stacks::Measure;
+use hprof_foreign::jfr::write::{NativeMemory, measures, write};
 use hprof_stacks::pictures::profile::Profile;
 use hprof_stacks::timeline::Timeline;
+use hprof_stacks::{Measure, Weights};
 
 use super::created;
 use crate::open::Opened;
@@ -15,7 +15,14 @@ use crate::render::out::tell;
 /// # Errors
 /// If there are no events for any of the measures.
 pub fn jfr(opened: &Opened, profile: &Profile<'_>, out: &mut Vec<u8>) -> anyhow::Result<()> {
-    let written = measures(profile);
+    let (native, others) = native_memory(opened, profile);
+    let memory = native.as_ref().map(|(allocated, live)| NativeMemory {
+        allocated,
+        live: live.as_ref(),
+    });
+    let profile = &others;
+    let mut written = measures(profile);
+    written.extend(memory.map(|_| Measure::AllocatedBytes));
     let of = profile.weights.iter().filter(|it| it.total > 0);
     let left_out = of.map(|it| it.measure).filter(|it| !written.contains(it));
     let left_out: Vec<&str> = left_out.map(Measure::name).collect();
@@ -37,8 +44,35 @@ pub fn jfr(opened: &Opened, profile: &Profile<'_>, out: &mut Vec<u8>) -> anyhow:
     if let Some(timeline) = timeline {
         say_untimed(profile, timeline, &written);
     }
-    out.extend(write(profile, Some(created), timeline));
+    out.extend(write(profile, memory, Some(created), timeline));
     Ok(())
+}
+
+/// Bytes that were allocated, and those of them that are held.
+type Memory = (Weights, Option<Weights>);
+
+/// Splits a profile into the memory outside of the heap (`native=`) and all else.
+fn native_memory<'a>(opened: &Opened, profile: &Profile<'a>) -> (Option<Memory>, Profile<'a>) {
+    let with = |weights| Profile {
+        weights,
+        ..*profile
+    };
+    let last = opened.contents.sites.last();
+    if !last.is_some_and(|table| table.is_native) {
+        return (None, with(profile.weights.clone()));
+    }
+    let of_sites = [
+        Measure::AllocatedBytes,
+        Measure::LiveBytes,
+        Measure::AllocatedObjects,
+        Measure::LiveObjects,
+    ];
+    let weights = profile.weights.iter().cloned();
+    let (native, rest): (Vec<_>, Vec<_>) = weights.partition(|it| of_sites.contains(&it.measure));
+    let of = |measure| native.iter().find(|it| it.measure == measure).cloned();
+    let live = of(Measure::LiveBytes);
+    let allocated = of(Measure::AllocatedBytes).or_else(|| live.clone());
+    (allocated.map(|allocated| (allocated, live)), with(rest))
 }
 
 /// Says what has no true times.

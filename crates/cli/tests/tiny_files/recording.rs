@@ -26,6 +26,7 @@ pub fn recording(most: usize, numbers: &mut Numbers) -> Vec<u8> {
         },
         None,
         None,
+        None,
     );
     let mut chunk = written;
     chunk.truncate(most);

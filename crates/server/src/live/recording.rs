@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hprof_analysis::contents::{Contents, GrowingText, MonitorRow, MonitorTable, take_times};
+use hprof_format::held::Held;
 use hprof_format::ids::TraceSerial;
 use hprof_format::model::{CpuKind, LockKind};
 use hprof_stacks::events::Chunk;
@@ -119,6 +120,8 @@ struct Data {
     costs: Costs,
     /// The last table of sites: what is alive now.
     sites: Option<SiteTable>,
+    /// The agent's remarks on native memory that is held for long, with the last table.
+    held: Vec<String>,
     allocated: Allocated,
     /// Contention by trace, class and kind: how often and for how long.
     monitors: FxHashMap<(TraceSerial, Box<str>, LockKind), (u64, u64)>,
@@ -166,6 +169,7 @@ impl Recording {
                 text: GrowingText::default(),
                 costs: Costs::default(),
                 sites: None,
+                held: Vec::new(),
                 allocated: Allocated::default(),
                 monitors: FxHashMap::default(),
                 modes: modes.iter().copied().collect(),
@@ -257,6 +261,7 @@ impl Recording {
                     more.map(|(measure, value)| (measure, Some(class.clone()), *trace, value));
                 found.rows.extend(rows);
             }
+            data.held.clear();
             data.allocated = sums;
             data.sites = Some(table);
         }
@@ -275,6 +280,9 @@ impl Recording {
             }
         }
         for remark in &contents.comments {
+            if Held::parse(remark).is_some() {
+                data.held.push(remark.clone());
+            }
             if let Some(Mark::Nothing(nothing)) = Mark::parse(remark)
                 && !data.nothing.contains(&nothing.why)
             {
@@ -484,6 +492,7 @@ impl Recording {
             .cpu
             .extend(of(Measure::Calls).map(|calls| times_table(calls, of(Measure::Time))));
         contents.sites.extend(data.sites.clone());
+        contents.comments.extend(data.held.iter().cloned());
         let mut rows: Vec<MonitorRow> = data
             .monitors
             .iter()

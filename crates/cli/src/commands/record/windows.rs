@@ -172,6 +172,7 @@ mod tests {
     fn two_rows_of_one_name_lose_what_was_allocated_before_once() {
         let table = |rows: &[(u64, u64)]| SiteTable {
             order: SiteOrder::AllocatedBytes,
+            is_native: false,
             totals: None,
             rows: rows
                 .iter()

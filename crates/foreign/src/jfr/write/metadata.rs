@@ -17,6 +17,8 @@ pub(super) mod id {
     pub(in super::super) const MONITOR_ENTER: u64 = 103;
     pub(in super::super) const SPREAD: u64 = 104;
     pub(in super::super) const ACTIVE_SETTING: u64 = 105;
+    pub(in super::super) const MALLOC: u64 = 106;
+    pub(in super::super) const FREE: u64 = 107;
 }
 
 const STACK_FRAME: u64 = 37;
@@ -29,6 +31,7 @@ const CATEGORY: u64 = 202;
 const TIMESTAMP: u64 = 203;
 const TIMESPAN: u64 = 204;
 const DATA_AMOUNT: u64 = 205;
+const ADDRESS: u64 = 206;
 
 /// When the events of a chunk happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,6 +112,14 @@ fn event(name: &str, id: u64, label: &str) -> Element {
         .measured("startTime", TIMESTAMP, "TICKS")
 }
 
+/// The address of a block.
+fn address() -> Element {
+    element("field")
+        .with("name", "address")
+        .with("class", LONG)
+        .child(element("annotation").with("class", ADDRESS))
+}
+
 fn root(times: Times) -> Element {
     let frames = element("field").with("name", "frames");
     let frames = frames.with("class", STACK_FRAME).with("dimension", 1);
@@ -184,6 +195,19 @@ fn root(times: Times) -> Element {
             .pooled("stackTrace", id::STACK_TRACE)
             .pooled("monitorClass", id::CLASS),
         )
+        .child(
+            event("profiler.Malloc", id::MALLOC, "malloc")
+                .pooled("eventThread", id::THREAD)
+                .pooled("stackTrace", id::STACK_TRACE)
+                .child(address())
+                .measured("size", DATA_AMOUNT, "BYTES"),
+        )
+        .child(
+            event("profiler.Free", id::FREE, "free")
+                .pooled("eventThread", id::THREAD)
+                .pooled("stackTrace", id::STACK_TRACE)
+                .child(address()),
+        )
         .child(match times {
             Times::True => event("jdk.ActiveSetting", id::ACTIVE_SETTING, "Recording Setting")
                 .field("id", LONG)
@@ -204,7 +228,11 @@ fn root(times: Times) -> Element {
         )
         .child(annotation_type("jdk.jfr.Timestamp", TIMESTAMP))
         .child(annotation_type("jdk.jfr.Timespan", TIMESPAN))
-        .child(annotation_type("jdk.jfr.DataAmount", DATA_AMOUNT));
+        .child(annotation_type("jdk.jfr.DataAmount", DATA_AMOUNT))
+        .child(
+            class("jdk.jfr.MemoryAddress", ADDRESS)
+                .with("superType", "java.lang.annotation.Annotation"),
+        );
     let region = element("region")
         .with("locale", "en_US")
         .with("gmtOffset", 0);

@@ -3,6 +3,7 @@
 
 mod bytes;
 mod metadata;
+mod native;
 mod pools;
 mod timed;
 
@@ -13,6 +14,7 @@ use hprof_stacks::{Measure, Weights};
 
 use bytes::Bytes;
 use metadata::id;
+pub use native::NativeMemory;
 use pools::Pools;
 
 /// The type of event that a chunk declares, and never has, if its profile did not say when events happened.
@@ -35,33 +37,48 @@ pub fn measures(profile: &Profile<'_>) -> Vec<Measure> {
         true => Measure::Samples,
         false => Measure::Time,
     };
-    let all = [cpu, Measure::AllocatedBytes, Measure::Contention];
+    let all = [
+        cpu,
+        Measure::AllocatedBytes,
+        Measure::Contention,
+        Measure::NativeBytes,
+    ];
     all.into_iter().filter(|&measure| has(measure)).collect()
 }
 
 /// The bytes of a recording of those of a profile's measures that [`measures`] names. Costs of which the profile does not
-/// say when they arose stand a millisecond apart.
+/// say when they arose stand a millisecond apart. `memory` stands for the profile's own measure of native memory.
 pub fn write(
     profile: &Profile<'_>,
+    memory: Option<NativeMemory<'_>>,
     created_millis: Option<u64>,
     timeline: Option<&Timeline>,
 ) -> Vec<u8> {
-    let all = measures(profile);
+    let mut all = measures(profile);
+    all.retain(|&it| it != Measure::NativeBytes || memory.is_none());
     let is_timed = |measure: &Measure| timeline.is_some_and(|it| timed::has(it, *measure));
     let (with_times, without): (Vec<_>, Vec<_>) = all.into_iter().partition(is_timed);
     let mut bytes = Vec::new();
     if let Some(timeline) = timeline.filter(|_| !with_times.is_empty()) {
         bytes = timed::chunk(profile, &with_times, timeline);
-        if without.is_empty() {
+        if without.is_empty() && memory.is_none() {
             return bytes;
         }
     }
     let mut writer = Writer::new(profile);
     for measure in without {
         let weights = profile.weights.iter().find(|it| it.measure == measure);
-        if let Some(weights) = weights {
-            writer.events(weights);
+        match weights {
+            Some(allocated) if measure == Measure::NativeBytes => {
+                let live = None;
+                native::events(&mut writer, NativeMemory { allocated, live });
+            }
+            Some(weights) => writer.events(weights),
+            None => {}
         }
+    }
+    if let Some(memory) = memory {
+        native::events(&mut writer, memory);
     }
     let length = writer.now - START_TICKS;
     let start = match timeline {
@@ -77,6 +94,8 @@ struct Writer<'a> {
     pools: Pools,
     chunk: Bytes,
     now: u64,
+    /// The last address that was made up.
+    addresses: u64,
 }
 
 impl<'a> Writer<'a> {
@@ -86,6 +105,7 @@ impl<'a> Writer<'a> {
             pools: Pools::default(),
             chunk: Bytes(vec![0; HEAD]),
             now: START_TICKS,
+            addresses: 0,
         }
     }
 
@@ -134,8 +154,15 @@ impl<'a> Writer<'a> {
     }
 
     fn event(&mut self, of: u64, values: &[u64]) {
-        self.event_at(self.now, of, values);
-        self.now = self.now.saturating_add(TICKS_PER_MILLI);
+        let now = self.step();
+        self.event_at(now, of, values);
+    }
+
+    /// The time of this event; the next one is a millisecond later.
+    fn step(&mut self) -> u64 {
+        let now = self.now;
+        self.now = now.saturating_add(TICKS_PER_MILLI);
+        now
     }
 
     fn event_at(&mut self, ticks: u64, of: u64, values: &[u64]) {

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::bytes::Bytes;
 use super::metadata::{self, id};
-use super::{MAX_SAMPLES, START_TICKS, TICKS_PER_MILLI, Writer, pools};
+use super::{MAX_SAMPLES, START_TICKS, TICKS_PER_MILLI, Writer, native, pools};
 
 /// Returns whether costs of a measure have times.
 pub(super) fn has(timeline: &Timeline, measure: Measure) -> bool {
@@ -29,6 +29,7 @@ pub(super) fn chunk(profile: &Profile<'_>, measures: &[Measure], timeline: &Time
                 let mut classes = Classes::of(weights, measure);
                 all.for_each(|moment| with_class(&mut writer, timeline, moment, &mut classes));
             }
+            Measure::NativeBytes => native::timed_events(&mut writer, timeline),
             _ => samples(&mut writer, timeline, measure),
         }
     }
@@ -49,7 +50,7 @@ fn setting(writer: &mut Writer<'_>, timeline: &Timeline) {
     writer.chunk.event(id::ACTIVE_SETTING, &body);
 }
 
-fn ticks(timeline: &Timeline, at: i64) -> u64 {
+pub(super) fn ticks(timeline: &Timeline, at: i64) -> u64 {
     START_TICKS + at.saturating_sub(timeline.span.from).max(0).cast_unsigned()
 }
 
@@ -80,7 +81,7 @@ fn samples(writer: &mut Writer<'_>, timeline: &Timeline, measure: Measure) {
 }
 
 /// The numbers of thread and stack of a cost.
-fn trace(writer: &mut Writer<'_>, moment: &Moment) -> (u64, u64) {
+pub(super) fn trace(writer: &mut Writer<'_>, moment: &Moment) -> (u64, u64) {
     let (thread, stack) = writer.trace(moment.trace);
     match moment.thread {
         Some(of) if thread == 0 => (writer.thread(Some(of)), stack),

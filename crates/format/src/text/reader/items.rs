@@ -166,9 +166,11 @@ pub struct TextOldCpuRow<'a> {
     pub millis: u64,
 }
 
-/// `SITES`.
+/// `SITES` or `NATIVE SITES`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TextSiteTable<'a> {
+    /// The table is of memory outside of the heap.
+    pub is_native: bool,
     /// The order of the table.
     pub order: SiteOrder,
     /// The rows.

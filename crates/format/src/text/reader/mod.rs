@@ -89,9 +89,9 @@ impl<'a> TextReader<'a> {
         } else if let Some(rest) = title.strip_prefix("CPU TIME (ms) BEGIN (total = ") {
             self.cpu(rest, CpuKind::Times, "CPU TIME (ms) END")
         } else if let Some(rest) = title.strip_prefix("SITES BEGIN (ordered by ") {
-            self.sites(rest, "SITES END")
+            self.sites(rest, false, "SITES END")
         } else if let Some(rest) = title.strip_prefix("NATIVE SITES BEGIN (ordered by ") {
-            self.sites(rest, "NATIVE SITES END")
+            self.sites(rest, true, "NATIVE SITES END")
         } else if let Some(rest) = title.strip_prefix("MONITOR TIME BEGIN (total = ") {
             let (total, ctime) = rest.split_once(" ms) ")?;
             let total_millis = total.parse().ok()?;
@@ -111,14 +111,18 @@ impl<'a> TextReader<'a> {
         }
     }
 
-    fn sites(&mut self, rest: &'a str, end: &'static str) -> Option<TextItem<'a>> {
+    fn sites(&mut self, rest: &'a str, is_native: bool, end: &'static str) -> Option<TextItem<'a>> {
         let (order, ctime) = rest.split_once(") ")?;
         let order = match order {
             "allocated bytes" => SiteOrder::AllocatedBytes,
             _ => SiteOrder::LiveBytes,
         };
         let table = self.table(ctime, end, lines::site_row);
-        Some(TextItem::Sites(TextSiteTable { order, table }))
+        Some(TextItem::Sites(TextSiteTable {
+            is_native,
+            order,
+            table,
+        }))
     }
 
     fn trace(&mut self, mut trace: TextTrace<'a>) -> TextTrace<'a> {
