@@ -7,6 +7,7 @@ use parking_lot::RwLock;
 use super::signal::{SampleShape, SignalEngine};
 use super::wall::WallThreads;
 use crate::options::{self, Settings};
+use crate::os::perf_event::PerfEvent;
 use crate::os::signals::{Installed, SignalNumber};
 use crate::report;
 use crate::vm::Jvmti;
@@ -66,11 +67,16 @@ pub fn choose(jvmti: &Jvmti, settings: &Settings) -> Result<Engine, String> {
     if settings.engine == options::Engine::Safepoint {
         return Ok(Engine::Safepoint);
     }
+    let event = settings.event.as_ref();
+    let event = event.map(|sampling| PerfEvent::probe(sampling, settings.interval));
+    let event = event.transpose().map_err(|refused| refused.to_string())?;
+    let has_event = event.is_some();
     let wanted = settings.signal.map(SignalNumber);
     let shape = SampleShape {
         depth: settings.depth.max(1),
         interval: settings.interval,
         has_c_frames: settings.c_stack,
+        event,
     };
     let started = match SIGNAL_ENGINE.get() {
         Some(&engine) => engine
@@ -92,6 +98,7 @@ pub fn choose(jvmti: &Jvmti, settings: &Settings) -> Result<Engine, String> {
             engine.set_wall(settings.samples_wall());
             Ok(Engine::Signal(engine, installed))
         }
+        Err(error) if has_event => Err(format!("event= cannot use the signal engine: {error}")),
         Err(error) if settings.engine == options::Engine::Auto && settings.signal.is_none() => {
             report::note(&format!(
                 "{error}: {mode} uses the safepoint engine, which is biased"

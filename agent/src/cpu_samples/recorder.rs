@@ -110,6 +110,7 @@ impl SamplesRecorder {
             wall: None,
             vm_threads: (settings.vm_threads
                 && settings.modes.cpu_samples
+                && settings.event.is_none()
                 && !settings.samples_wall())
             .then(VmThreads::begin),
             base_parts: Parts::default(),

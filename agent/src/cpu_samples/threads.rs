@@ -78,10 +78,16 @@ pub fn sample_thread(
 /// Counts threads that the kernel gave no timer, and reports the first.
 pub(super) fn no_timer(run: &Run, threads: u32, error: &std::io::Error) {
     if run.phase() == Phase::Live && run.threads.count_without_timer(threads) {
-        report::error(&format!(
-            "a thread got no CPU timer and is not sampled: {error}; \
-             raise the limit of pending signals (ulimit -i) or use engine=safepoint"
-        ));
+        report::error(&match run.settings.event {
+            None => format!(
+                "a thread got no CPU timer and is not sampled: {error}; \
+                 raise the limit of pending signals (ulimit -i) or use engine=safepoint"
+            ),
+            Some(_) => format!(
+                "a thread is not sampled, as its event cannot be counted: {error}; raise the limit of open files \
+                 (ulimit -n)"
+            ),
+        });
     }
 }
 

@@ -13,6 +13,7 @@ pub mod holes;
 pub mod imports;
 pub mod maps;
 pub mod native_thread;
+pub mod perf_event;
 pub mod random;
 pub mod signals;
 pub mod task;

@@ -127,7 +127,15 @@ impl Parts {
     ) -> Result<(), Refusal> {
         // Depth 0 records nothing, as in the original.
         if settings.modes.cpu_samples && settings.depth > 0 {
-            self.engine = choose(jvmti, settings).map_err(|text| set_up_error(&text))?;
+            self.engine = match choose(jvmti, settings) {
+                Ok(engine) => engine,
+                // What a kernel or container forbids is no mistake in the options: other modes go on.
+                Err(text) if settings.event.is_some() => {
+                    report::error(&text);
+                    Engine::None
+                }
+                Err(text) => return Err(set_up_error(&text)),
+            };
         }
         enable(jvmti, settings, self.engine, arrival).map_err(|error| {
             set_up_error(&format!(

@@ -170,6 +170,14 @@ pub enum Cause {
          with each of them"
     )]
     NativeWithSites,
+    /// An event of the kernel with another way to take samples.
+    #[error(
+        "event= and {option} cannot be combined, as samples are taken in one way: leave out one of them"
+    )]
+    EventWith {
+        /// The option.
+        option: &'static str,
+    },
     /// More frames than a trace can have.
     #[error("depth option value must be at most {max}; {given} frames per trace are too many")]
     DepthTooLarge {

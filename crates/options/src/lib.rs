@@ -20,6 +20,7 @@
 
 mod depth;
 pub mod error;
+pub mod event;
 pub mod file_name;
 pub mod help;
 mod hints;
@@ -39,6 +40,7 @@ mod threads;
 
 pub use depth::with_depth;
 pub use error::{Cause, ErrorPolicy, ExitKind, Failure, OptionError};
+pub use event::{EventSampling, KernelEvent};
 pub use file_name::{StartTime, expand_file_name, unique_name};
 pub use help::help_text;
 pub use packing::{Packing, unique_packed_name};

@@ -100,6 +100,10 @@ pub struct Raw {
     pub c_stack: bool,
     pub vm_threads: bool,
     pub timeline: bool,
+    /// `event=`.
+    pub event: Option<String>,
+    /// Events; 0 for the usual number.
+    pub every: i32,
     /// Events; more than zero.
     pub timeline_max: i32,
     /// `clock=`.
@@ -167,6 +171,8 @@ impl Default for Raw {
             c_stack: false,
             vm_threads: false,
             timeline: false,
+            event: None,
+            every: 0,
             timeline_max: 10_000_000,
             clock: Clock::Sampled,
             include: None,

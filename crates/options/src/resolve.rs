@@ -5,13 +5,16 @@ use std::time::Duration;
 use hprof_format::rank::Cutoff;
 
 use super::error::{Cause, Failure, Hint, OptionError};
+use super::event::{EventSampling, KernelEvent};
 use super::file_name::expand_file_name;
 use super::packing::Packing;
 use super::parse::BRACKETS;
 use super::patterns::Patterns;
 use super::picture::{PICTURE_CALLS_CUTOFF, PICTURE_DEPTH, Picture, foreign_end};
 use super::raw::{Raw, RawDestination, Timing};
-use super::settings::{Destination, Format, MAX_DEPTH, Modes, Process, Settings};
+use super::settings::{
+    Destination, Engine, Format, MAX_DEPTH, Modes, Process, SampleClock, Settings,
+};
 use super::signals;
 use super::strip::Strip;
 use super::threads::ThreadFilter;
@@ -55,6 +58,7 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         };
         return Err(Cause::SamplesWithTimes { times }.into());
     }
+    let event = event(raw)?;
     if raw.native > 0 && raw.heap_sites {
         return Err(Cause::NativeWithSites.into());
     }
@@ -133,16 +137,70 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         states: raw.states,
         c_stack: raw.c_stack,
         vm_threads: raw.vm_threads,
-        timeline: raw.timeline,
+        // Times are those of CPU time.
+        timeline: raw.timeline && event.is_none(),
+        event,
         timeline_max: u64::try_from(raw.timeline_max).unwrap_or_default(),
     })
+}
+
+/// The event of the kernel that takes samples.
+fn event(raw: &Raw) -> Result<Option<EventSampling>, OptionError> {
+    let Some(text) = &raw.event else {
+        return match raw.every {
+            0 => Ok(None),
+            _ => Err(Cause::BadValue {
+                name: "every",
+                rule: "0 without event=".to_owned(),
+                hint: Hint::NONE,
+            }
+            .into()),
+        };
+    };
+    let bad = |name, rule: String| {
+        Err(Cause::BadValue {
+            name,
+            rule,
+            hint: Hint::NONE,
+        }
+        .into())
+    };
+    let event: KernelEvent = match text.parse() {
+        Ok(event) => event,
+        Err(rule) => return bad("event", rule),
+    };
+    let other = match (raw.sample_clock, raw.engine, raw.cpu_timing) {
+        (_, _, Some(Timing::Times)) => Some("cpu=times"),
+        (_, _, Some(Timing::Old)) => Some("cpu=old"),
+        (SampleClock::Wall, ..) => Some("cpu=wall"),
+        (_, Engine::Safepoint, _) => Some("engine=safepoint"),
+        _ => None,
+    };
+    if let Some(option) = other {
+        return Err(Cause::EventWith { option }.into());
+    }
+    let every = match u32::try_from(raw.every) {
+        Ok(0) | Err(_) => event.usual(),
+        Ok(_) if event.is_clock() => {
+            return bad(
+                "every",
+                format!("0 for {event}, a time, which has interval="),
+            );
+        }
+        Ok(every) if every < event.fewest() => {
+            let fewest = event.fewest();
+            return bad("every", format!("decimal and >= {fewest} for {event}"));
+        }
+        Ok(every) => every,
+    };
+    Ok(Some(EventSampling { event, every }))
 }
 
 fn modes(raw: &Raw) -> Modes {
     let asked = Modes {
         heap_dump: raw.heap_dump,
         heap_sites: raw.heap_sites,
-        cpu_samples: raw.cpu_samples,
+        cpu_samples: raw.cpu_samples || raw.event.is_some(),
         cpu_times: raw.cpu_timing == Some(Timing::Times),
         cpu_old: raw.cpu_timing == Some(Timing::Old),
         monitor: raw.locks.any(),

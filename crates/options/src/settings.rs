@@ -6,6 +6,7 @@ use std::time::Duration;
 use hprof_format::rank::Cutoff;
 
 use super::error::ErrorPolicy;
+use super::event::EventSampling;
 use super::file_name::StartTime;
 use super::packing::Packing;
 use super::patterns::Patterns;
@@ -285,6 +286,8 @@ pub struct Settings {
     pub c_stack: bool,
     /// `cpu=samples`: the CPU time of threads that run no Java code has rows.
     pub vm_threads: bool,
+    /// `cpu=samples`: the event of the kernel that takes samples; CPU time if there is none.
+    pub event: Option<EventSampling>,
     /// `cpu=samples|wall`: samples keep their times.
     pub timeline: bool,
     /// The samples whose times are kept, at most.

@@ -519,6 +519,33 @@ pub static TABLE: &[OptionSpec] = &[
         },
     },
     OptionSpec {
+        name: "event",
+        value: "<event>",
+        default: "",
+        summary: "samples by a kernel event",
+        details: "`cpu=samples`: samples are taken by an event of the kernel instead of CPU time: `page-faults`, \
+                  `minor-faults`, `major-faults`, `context-switches`, `cpu-migrations`, `cpu-clock`, `task-clock`, \
+                  `cycles`, `instructions`, `cache-references`, `cache-misses`, `branches`, `branch-misses`, or a \
+                  tracepoint such as `syscalls:sys_enter_write`; the numbers of the table are events. Where the kernel \
+                  refuses, a message says why: [events.md](events.md)",
+        section: Section::New,
+        kind: Kind::Text(|raw| &mut raw.event),
+    },
+    OptionSpec {
+        name: "every",
+        value: "<number>",
+        default: "0",
+        summary: "events between two samples",
+        details: "`event=`: one event in this many of a thread is a sample, which counts for all of them; 0 is the usual \
+                  number of the event. `cpu-clock` and `task-clock` have `interval=` instead",
+        section: Section::New,
+        kind: Kind::Decimal {
+            min: 0,
+            rule: "decimal and >= 0",
+            field: |raw| &mut raw.every,
+        },
+    },
+    OptionSpec {
         name: "clock",
         value: "sampled|exact",
         default: "sampled",

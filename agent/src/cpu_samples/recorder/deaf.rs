@@ -94,7 +94,11 @@ impl SamplesRecorder {
             .deaf
             .looked
             .is_none_or(|looked| looked.elapsed() >= EVERY);
-        if self.apart.is_wall() || self.is_stopped || !is_due && !now {
+        if self.apart.is_wall()
+            || run.settings.event.is_some()
+            || self.is_stopped
+            || !is_due && !now
+        {
             return;
         }
         self.deaf.looked = Some(Instant::now());

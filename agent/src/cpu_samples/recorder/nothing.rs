@@ -35,14 +35,19 @@ fn without_stack(counts: &SampleCounts) -> u64 {
 impl SamplesRecorder {
     /// Why there are no samples although CPU time was used, or none with a stack. `None` when there are some.
     pub(super) fn why_nothing(&self, run: &Run) -> Option<Nothing> {
-        let option = match self.apart.is_wall() {
-            true => "cpu=wall",
-            false => "cpu=samples",
+        let option = match &run.settings.event {
+            _ if self.apart.is_wall() => "cpu=wall".to_owned(),
+            Some(sampling) => format!("event={}", sampling.event),
+            None => "cpu=samples".to_owned(),
         };
         let intervals = self.past.intervals + self.counts.total();
         let without = self.past.without_stack + without_stack(&self.counts);
         let why = if run.settings.depth == 0 && !self.sampling.is_on() {
             "depth=0 keeps no stacks, so leave it out".to_owned()
+        } else if run.settings.event.is_some() && !self.sampling.is_on() {
+            return Some(Nothing::reported(format!(
+                "{option} is off, as the kernel refuses it; the agent's message says why and what helps"
+            )));
         } else if intervals == 0 {
             let Nothing { text, is_reported } = self.why_no_sample(run)?;
             let text = format!("{option} has no sample with a stack: {text}");
@@ -67,6 +72,18 @@ impl SamplesRecorder {
         };
         let totals = EngineTotals::of(engine, run);
         let least = run.settings.interval * LEAST_INTERVALS;
+        if let Some(sampling) = &run.settings.event {
+            return Some(match run.threads.without_timer() {
+                0 => Nothing::because(format!(
+                    "no thread had {} such events; record for longer, or choose a smaller every=",
+                    sampling.every
+                )),
+                _ => Nothing::reported(
+                    "each thread needs an open file, and the process had too many; raise the limit (ulimit -n)"
+                        .to_owned(),
+                ),
+            });
+        }
         let is_unwanted = self.past.was_stopped || self.all_muted || !self.muted.is_empty();
         if is_unwanted || self.apart.is_wall() {
             return None;

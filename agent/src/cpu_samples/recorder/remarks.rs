@@ -71,6 +71,18 @@ impl SamplesRecorder {
             )),
             Engine::None => {}
         }
+        if let Some(sampling) = &cx.run.settings.event {
+            let has_kernel = match self.sampling.engine() {
+                Engine::Signal(engine, _) => engine.counts_kernel(),
+                _ => false,
+            };
+            lines.push(format!(
+                "hprof-rs: event={} every={} event_in_kernel={}",
+                sampling.event,
+                sampling.every,
+                if has_kernel { 'y' } else { 'n' },
+            ));
+        }
         if self.apart.is_wall() {
             let (looks, asked) = self.wall.as_ref().map_or((0, 0), WallSampler::counts);
             let states = WallState::ALL.into_iter().zip(counts.states());

@@ -5,7 +5,7 @@ use std::ptr;
 use std::slice;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use hprof_lockfree::ring::Header;
+use hprof_lockfree::ring::{Header, Ring};
 use hprof_lockfree::switch::Inside;
 
 use super::SignalEngine;
@@ -15,6 +15,7 @@ use super::first_signal::FirstSignal;
 use super::slots::ThreadState;
 use super::ticks;
 use super::unwind::{self, Registers};
+use crate::os::perf_event;
 use crate::os::signals::{self, Installed};
 use crate::os::timer::{self, TimerInfo};
 
@@ -59,6 +60,10 @@ fn take_sample(
     info: &TimerInfo,
     context: *mut c_void,
 ) {
+    let of_event = engine.event_weight.load(Ordering::Relaxed);
+    if of_event > 0 {
+        return take_event(engine, inside, info, context, of_event);
+    }
     let is_wall = engine.is_wall.load(Ordering::Relaxed);
     let ours = if is_wall {
         libc::SI_QUEUE
@@ -82,12 +87,7 @@ fn take_sample(
         (false, true) => ticks::due_now(thread),
         (false, false) => due_at_tick(engine, thread, info),
     };
-    if !engine.sampling.load(Ordering::Acquire) || thread.is_muted() {
-        return;
-    }
-    // A thread that was running when it was registered may have told of its end before that, so that
-    // its slot is never taken back. Its last steps are without the VM's data, which may be another thread's by then.
-    if !engine.vm.is_current(thread.env()) {
+    if !is_sampled(engine, thread) {
         return;
     }
     let (running, ready) = match is_wall {
@@ -98,9 +98,54 @@ fn take_sample(
         false => (due, 0),
     };
     let weight = running.saturating_add(ready);
-    if weight == 0 {
-        return;
+    if weight > 0 {
+        write(engine, ring, thread, (weight, ready), context);
     }
+}
+
+/// Takes a sample that an event of the kernel asks for.
+fn take_event(
+    engine: &SignalEngine,
+    inside: &Inside<'_, AsgctFrame>,
+    info: &TimerInfo,
+    context: *mut c_void,
+    weight: u32,
+) {
+    let Some((file, value)) = perf_event::sender(info.code, info.value) else {
+        engine.foreign.fetch_add(1, Ordering::Relaxed);
+        return;
+    };
+    let Some(thread) = engine.slots.current(value) else {
+        return;
+    };
+    if let Some(ring) = inside.get()
+        && is_sampled(engine, thread)
+    {
+        write(engine, ring, thread, (weight, 0), context);
+    }
+    // Last, as events of the handler do not count.
+    if engine.is_armed.load(Ordering::Relaxed) {
+        perf_event::arm(file);
+    }
+}
+
+/// Returns true if a thread, the current one, is to be sampled.
+fn is_sampled(engine: &SignalEngine, thread: &ThreadState) -> bool {
+    // A thread that was running when it was registered may have told of its end before that, so that
+    // its slot is never taken back. Its last steps are without the VM's data, which may be another thread's by then.
+    engine.sampling.load(Ordering::Acquire)
+        && !thread.is_muted()
+        && engine.vm.is_current(thread.env())
+}
+
+/// Writes a sample of the current thread to the ring, of this weight, of which `ready` is without a CPU.
+fn write(
+    engine: &SignalEngine,
+    ring: &Ring<AsgctFrame>,
+    thread: &ThreadState,
+    (weight, ready): (u32, u32),
+    context: *mut c_void,
+) {
     let Some(claim) = ring.claim() else {
         engine.lost.fetch_add(u64::from(weight), Ordering::Relaxed);
         return;

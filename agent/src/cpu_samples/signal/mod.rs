@@ -46,13 +46,15 @@ pub use walking::{WalkCounts, sampled};
 pub type Sample<'a> = hprof_lockfree::ring::Sample<'a, AsgctFrame>;
 
 use std::num::NonZeroU64;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use hprof_lockfree::switch::RingSwitch;
 use parking_lot::RwLock;
 
+use crate::os::perf_event::{self, PerfEvent};
 use crate::os::signals::{self, Installed, SignalNumber, install};
+use crate::os::timer::TimerId;
 use crate::os::{TimerError, task, timer};
 use crate::vm::callers::CodeMap;
 use crate::vm::{JavaThreads, Jvmti, Vm, VmHandle, VmLibrary, VmStructs};
@@ -83,6 +85,12 @@ pub struct SignalEngine {
     sampling: AtomicBool,
     /// Samples are asked for on the wall clock: threads have no timers.
     is_wall: AtomicBool,
+    /// The event that takes samples; threads have timers if there is none.
+    event: RwLock<Option<PerfEvent>>,
+    /// What a signal of the event counts; 0 if there is none.
+    event_weight: AtomicU32,
+    /// The handler arms the event again.
+    is_armed: AtomicBool,
     lost: AtomicU64,
     foreign: AtomicU64,
     interval_nanos: AtomicU64,
@@ -95,7 +103,7 @@ pub struct SignalEngine {
 }
 
 /// The samples that the engine is to take.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct SampleShape {
     /// Frames of Java at most.
     pub depth: u32,
@@ -103,6 +111,8 @@ pub struct SampleShape {
     pub interval: Duration,
     /// Stacks have frames of native code too.
     pub has_c_frames: bool,
+    /// The event of the kernel that takes samples instead of CPU time.
+    pub event: Option<PerfEvent>,
 }
 
 /// Why the signal engine cannot be used here.
@@ -114,6 +124,11 @@ pub enum EngineError {
     /// The system has no timers or signals for it.
     #[error(transparent)]
     Timer(#[from] TimerError),
+    /// The signal is one that the kernel may turn into another, when an event sends it.
+    #[error(
+        "signal {0} cannot be sent by an event of the kernel, as its queue may be full; choose another with signal="
+    )]
+    RealTime(i32),
 }
 
 impl SignalEngine {
@@ -144,6 +159,9 @@ impl SignalEngine {
             c_frames,
             sampling: AtomicBool::new(true),
             is_wall: AtomicBool::new(false),
+            event_weight: AtomicU32::new(weight_of(shape.event.as_ref())),
+            is_armed: AtomicBool::new(shape.event.as_ref().is_some_and(PerfEvent::is_armed)),
+            event: RwLock::new(shape.event),
             lost: AtomicU64::new(0),
             foreign: AtomicU64::new(0),
             interval_nanos: AtomicU64::new(nanos(interval).get()),
@@ -164,6 +182,12 @@ impl SignalEngine {
         wanted: Option<SignalNumber>,
     ) -> Result<Installed, EngineError> {
         let installed = install(wanted, handler::on_signal).map_err(TimerError::from)?;
+        check_signal(installed, shape.event.as_ref())?;
+        self.event_weight
+            .store(weight_of(shape.event.as_ref()), Ordering::Release);
+        let is_armed = shape.event.as_ref().is_some_and(PerfEvent::is_armed);
+        self.is_armed.store(is_armed, Ordering::Relaxed);
+        *self.event.write() = shape.event;
         self.unwinder.set_restorer(installed.restorer());
         self.signal.store(installed.signal(), Ordering::Relaxed);
         self.ended_deaf.store(0, Ordering::Relaxed);
@@ -187,7 +211,7 @@ impl SignalEngine {
         // Waits for threads that are being registered; those to come get no timer.
         *self.open.write() = false;
         self.starts.close();
-        self.slots.release_all(timer::delete);
+        self.slots.release_all(|id| self.delete(id));
         // Waits for running handlers.
         self.ring.exchange(None, |_| {});
         self.c_frames.set_code(None);
@@ -295,6 +319,7 @@ impl SignalEngine {
         let engine: &'static Self = Box::leak(Box::new(self));
         handler::publish(engine);
         let installed = install(wanted, handler::on_signal).map_err(TimerError::from)?;
+        check_signal(installed, engine.event.read().as_ref())?;
         engine.unwinder.set_restorer(installed.restorer());
         engine.signal.store(installed.signal(), Ordering::Relaxed);
         Ok((engine, installed))
@@ -319,7 +344,8 @@ impl SignalEngine {
             // A launcher may have blocked it, or the library that started this thread.
             signals::unblock(installed.signal());
         }
-        let turn = match thread.is_starting && !is_wall {
+        let event = self.event.read();
+        let turn = match thread.is_starting && !is_wall && event.is_none() {
             true => self.starts.turn(|| start_helper(self, installed)),
             false => Turn::Now(0),
         };
@@ -334,6 +360,23 @@ impl SignalEngine {
             self.starts.add(token);
             return Ok(token);
         };
+        if let Some(event) = &*event {
+            let value = token.as_signal_value();
+            let started = event.start(thread.tid, installed.signal(), value);
+            return match started {
+                Ok(file) => {
+                    if !self.slots.set_timer(token, TimerId(file), 0) {
+                        // The thread has ended meanwhile.
+                        perf_event::close(file);
+                    }
+                    Ok(token)
+                }
+                Err(error) => {
+                    self.end_thread(token);
+                    Err(error)
+                }
+            };
+        }
         let started = timer::create(thread.tid, token.as_signal_value(), installed.signal())
             .and_then(|id| {
                 // Known before the first signal, which resets it.
@@ -348,6 +391,27 @@ impl SignalEngine {
             self.starts.add(token);
         }
         Ok(token)
+    }
+
+    /// Returns true if samples are taken by an event of the kernel.
+    pub fn has_event(&self) -> bool {
+        self.event_weight.load(Ordering::Relaxed) > 0
+    }
+
+    /// Returns true if samples are taken by an event that counts in the kernel, too.
+    pub fn counts_kernel(&self) -> bool {
+        self.event
+            .read()
+            .as_ref()
+            .is_some_and(PerfEvent::has_kernel)
+    }
+
+    /// Deletes what sends the signals of a thread.
+    fn delete(&self, id: TimerId) {
+        match self.has_event() {
+            true => perf_event::close(id.0),
+            false => timer::delete(id),
+        }
     }
 
     /// CPU time after which a timer expires again if no handler has set it meanwhile.
@@ -391,14 +455,15 @@ impl SignalEngine {
         let limit = self.interval().get().saturating_mul(2);
         // SAFETY: the call has no arguments and cannot fail.
         let own = unsafe { libc::gettid() };
-        if let Some((tid, _)) = self.slots.unheard(token, limit, self.interval())
+        if !self.has_event()
+            && let Some((tid, _)) = self.slots.unheard(token, limit, self.interval())
             && tid == own
             && !self.slots.is_deaf(token)
             && signals::is_blocked(self.signal.load(Ordering::Relaxed))
         {
             self.ended_deaf.fetch_add(1, Ordering::Relaxed);
         }
-        self.slots.release(token).for_each(timer::delete);
+        self.slots.release(token).for_each(|id| self.delete(id));
     }
 
     /// Threads that have blocked the signal and ended before that was noticed: they have no samples.
@@ -437,6 +502,21 @@ impl SignalEngine {
     pub fn foreign_signals(&self) -> u64 {
         self.foreign.load(Ordering::Relaxed)
     }
+}
+
+/// What a signal of an event counts; 0 if there is none.
+fn weight_of(event: Option<&PerfEvent>) -> u32 {
+    event.map_or(0, PerfEvent::weight)
+}
+
+/// Takes the handler away again if an event cannot send its signal.
+fn check_signal(installed: Installed, event: Option<&PerfEvent>) -> Result<(), EngineError> {
+    let signal = installed.signal();
+    if event.is_none() || perf_event::takes(signal) {
+        return Ok(());
+    }
+    installed.remove(handler::on_signal);
+    Err(EngineError::RealTime(signal))
 }
 
 fn nanos(interval: Duration) -> NonZeroU64 {

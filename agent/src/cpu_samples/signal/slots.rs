@@ -341,12 +341,14 @@ impl ThreadSlots {
             .acquire(|slot| slot.begin(thread, cpu_nanos, self.muted.load(Ordering::Relaxed)))
     }
 
-    /// Notes a thread's timer, whose signals stand for those of 2 to the power of `shift` threads.
-    pub(super) fn set_timer(&self, token: SlotToken, id: TimerId, shift: u8) {
-        self.slots.with(token, |slot| {
+    /// Notes a thread's timer, whose signals stand for those of 2 to the power of `shift` threads. False if the thread has
+    /// ended.
+    pub(super) fn set_timer(&self, token: SlotToken, id: TimerId, shift: u8) -> bool {
+        let noted = self.slots.with(token, |slot| {
             slot.shift.store(shift, Ordering::Relaxed);
             slot.timer.store(id.0, Ordering::Relaxed);
         });
+        noted.is_some()
     }
 
     /// Has the thread stand for itself alone from now on. `create` gives it a timer on the clock of this kernel thread,

@@ -1,0 +1,90 @@
+//! event=: samples by events of the kernel.
+
+use java_test_harness::{Jdk, Outcome, Run, TextProfile, each_jdk, each_release};
+
+fn run(jdk: &'static Jdk, options: &str, kind: &str, count: u32) -> Outcome {
+    Run::new(jdk)
+        .agent(&format!("{options},depth=16,cutoff=0"))
+        .class("PageFaults")
+        .args([kind, &count.to_string()])
+        .run()
+        .expect_status(0)
+}
+
+/// The profile, or `None` where the kernel refuses the event and the agent says so.
+fn profile(outcome: &Outcome, event: &str) -> Option<TextProfile> {
+    let profile = outcome.profile();
+    assert_eq!(profile.counter("internal_errors"), 0);
+    let refused = outcome.stderr.contains(&format!("event={event}: "));
+    if refused {
+        assert!(profile.samples(|_| true) == 0, "{}", outcome.report());
+        eprintln!("the kernel refuses: {}", outcome.stderr);
+    }
+    (!refused).then_some(profile)
+}
+
+/// Each page of the file is touched once, which is a fault. A sample stands for eight, and those in the handler, which first
+/// touches memory of its own, do not count.
+#[test]
+fn page_faults_are_counted_where_pages_are_touched() {
+    each_release(|jdk| {
+        let outcome = run(jdk, "event=page-faults,every=8", "pages", 16_384);
+        let Some(profile) = profile(&outcome, "page-faults") else {
+            return;
+        };
+        let found = profile.samples_with("PageFaults.touches") + profile.counter("lost_samples");
+        assert!(
+            (16_384 * 95 / 100..=16_384 * 105 / 100).contains(&found),
+            "{found}"
+        );
+    });
+}
+
+/// A sleep is a switch, and the signal of a sample is another one: ten switches are nine sleeps. The thread may lose its CPU
+/// besides, and not all sleeps are switches where a timer is late.
+#[test]
+fn context_switches_are_counted_where_threads_wait() {
+    each_jdk(|jdk| {
+        let outcome = run(jdk, "event=context-switches", "sleeps", 1000);
+        let Some(profile) = profile(&outcome, "context-switches") else {
+            return;
+        };
+        let found = profile.samples_with("PageFaults.sleeps");
+        assert!((800..=2500).contains(&found), "{found}");
+    });
+}
+
+/// The clock of the kernel's events agrees with that of the thread.
+#[test]
+fn the_cpu_clock_counts_intervals() {
+    each_jdk(|jdk| {
+        let outcome = Run::new(jdk)
+            .agent("event=task-clock,interval=2,depth=16")
+            .class("Fib")
+            .args(["1"])
+            .run()
+            .expect_status(0);
+        let Some(profile) = profile(&outcome, "task-clock") else {
+            return;
+        };
+        let (samples, millis) = (profile.samples(|_| true), profile.counter("cpu_ms"));
+        let expected = millis / 2;
+        assert!(
+            samples > 10 && samples.abs_diff(expected) <= expected / 4 + 10,
+            "{samples} samples in {millis} ms"
+        );
+    });
+}
+
+/// The program runs on without the mode, and the reason is in a line with a remedy.
+#[test]
+fn an_event_that_is_not_there_is_refused_in_a_line() {
+    each_jdk(|jdk| {
+        let outcome = run(jdk, "event=no_group:no_event", "sleeps", 1);
+        let lines = outcome.stderr.lines();
+        let of_event = |line: &&str| line.contains("event=no_group:no_event: ");
+        assert_eq!(lines.filter(of_event).count(), 1, "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("perf list tracepoint"));
+        assert_eq!(outcome.profile().samples(|_| true), 0);
+    });
+}
