@@ -11,7 +11,7 @@ const MAX_OPTIONS: usize = 1024;
 /// The longest path of a Unix socket on Linux.
 const MAX_SOCKET: usize = 107;
 /// The agent's options that a request may add; the server sets the others.
-const ALLOWED: [&str; 15] = [
+const ALLOWED: [&str; 17] = [
     "interval",
     "depth",
     "thread",
@@ -27,9 +27,13 @@ const ALLOWED: [&str; 15] = [
     "vmthreads",
     "timeline",
     "timelinemax",
+    "event",
+    "every",
 ];
 /// The options that a request for calls may add too: they select the methods to count.
 const ALLOWED_FOR_CALLS: [&str; 2] = ["include", "exclude"];
+/// The option that a request for native memory may add too.
+const ALLOWED_FOR_NATIVE: &str = "native";
 /// The option that samples on the wall clock instead of the CPU clock.
 const WALL: &str = "cpu=wall";
 
@@ -46,6 +50,9 @@ pub enum Mode {
     /// Every call, with CPU time, instead of samples. The page does not offer it, as it makes the program slow.
     #[serde(skip)]
     Calls,
+    /// Memory outside of the heap, sampled by bytes. The page does not offer it.
+    #[serde(skip)]
+    Native,
 }
 
 impl Mode {
@@ -59,6 +66,7 @@ impl Mode {
             Self::Alloc => "alloc",
             Self::Lock => "lock",
             Self::Calls => "calls",
+            Self::Native => "native",
         }
     }
 
@@ -68,6 +76,7 @@ impl Mode {
             Self::Cpu | Self::Calls => control::Mode::Cpu,
             Self::Alloc => control::Mode::Sites,
             Self::Lock => control::Mode::Monitor,
+            Self::Native => control::Mode::Native,
         }
     }
 
@@ -78,6 +87,7 @@ impl Mode {
             Self::Alloc => "heap=sites,heapinterval=512k,live=estimate",
             Self::Lock => "monitor=y",
             Self::Calls => "cpu=times",
+            Self::Native => "native=512k",
         }
     }
 
@@ -114,6 +124,9 @@ pub fn check_options(extra: &str, modes: &[Mode]) -> Result<(), String> {
     let mut allowed = ALLOWED.to_vec();
     if modes.contains(&Mode::Calls) {
         allowed.extend(ALLOWED_FOR_CALLS);
+    }
+    if modes.contains(&Mode::Native) {
+        allowed.push(ALLOWED_FOR_NATIVE);
     }
     for option in extra.split(',').filter(|option| !option.is_empty()) {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
@@ -212,8 +225,12 @@ mod tests {
         let calls = [Mode::Calls, Mode::Lock];
         let options = agent_options(&calls, "include=shop.*", socket, Begin::Attached).unwrap();
         assert!(options.starts_with("cpu=times,monitor=y,"), "{options}");
+        let native = agent_options(&[Mode::Native], "native=64k", socket, Begin::Attached).unwrap();
+        assert!(native.starts_with("native=512k,"), "{native}");
+        assert!(native.contains(",native=64k,"), "{native}");
         for bad in [
             "cpu=times",
+            "native=64k",
             "include=shop",
             "filter=/x",
             "file=/etc/passwd",

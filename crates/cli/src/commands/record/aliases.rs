@@ -3,22 +3,25 @@
 use std::collections::HashMap;
 
 use anyhow::bail;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use hprof_analysis::contents::Contents;
 use hprof_analysis::stacks::{FrameIndex, Stacks};
 use hprof_format::ids::TraceSerial;
+use hprof_options::KernelEvent;
 
 use super::Record;
 
 /// Options as async-profiler has them.
 #[derive(Debug, Args)]
 pub struct Aliases {
-    /// The kinds of events to record, as --cpu, --wall, --alloc, --lock, --calls and --all say too; may be repeated, or have commas.
-    #[arg(short, long, value_enum, value_name = "EVENT", value_delimiter = ',')]
+    /// The kinds of events to record, as --cpu, --wall, --alloc, --lock, --native, --calls and --all say too; may be repeated, or have commas.
+    /// Or an event of the kernel, by which samples are taken instead of by CPU time: page-faults, context-switches, cpu-clock,
+    /// cycles, cache-misses and others, or a tracepoint such as syscalls:sys_enter_write (docs/events.md).
+    #[arg(short, long, value_parser = event, value_name = "EVENT", value_delimiter = ',')]
     event: Vec<Event>,
 
-    /// The time between two samples of a thread, in whole milliseconds with a unit, such as 10ms; or with `-e alloc` the bytes between
-    /// two allocations that are recorded, such as 512k [default: 10ms; 512k].
+    /// The time between two samples of a thread, in whole milliseconds with a unit, such as 10ms; or with `-e alloc` or `-e native` the bytes
+    /// between two allocations that are recorded, such as 512k [default: 10ms; 512k].
     #[arg(short, long, value_name = "INTERVAL", value_parser = interval)]
     interval: Option<Interval>,
 
@@ -37,10 +40,9 @@ pub struct Aliases {
 }
 
 /// Something to record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Event {
     /// CPU samples.
-    #[value(aliases = ["itimer", "ctimer"])]
     Cpu,
     /// All threads on the wall clock.
     Wall,
@@ -48,10 +50,30 @@ enum Event {
     Alloc,
     /// Contended locks.
     Lock,
+    /// Memory outside of the heap.
+    Native,
     /// Every call.
     Calls,
     /// CPU samples, allocations and locks.
     All,
+    /// Samples by an event of the kernel.
+    Kernel(KernelEvent),
+}
+
+/// An event by its name here, or async-profiler's.
+fn event(text: &str) -> Result<Event, String> {
+    Ok(match text {
+        "cpu" | "itimer" | "ctimer" => Event::Cpu,
+        "wall" => Event::Wall,
+        "alloc" => Event::Alloc,
+        "lock" => Event::Lock,
+        "native" | "nativemem" => Event::Native,
+        "calls" => Event::Calls,
+        "all" => Event::All,
+        other => Event::Kernel(other.parse().map_err(|expected| {
+            format!("cpu, wall, alloc, lock, native, calls and all are events; of the kernel, {expected}")
+        })?),
+    })
 }
 
 /// How often something is recorded.
@@ -72,6 +94,20 @@ const BYTES: [(&str, u64); 3] = [("k", 1 << 10), ("m", 1 << 20), ("b", 1)];
 const MILLI: u64 = 1_000_000;
 /// A minute.
 const LONGEST: u64 = 60_000 * MILLI;
+
+/// Bytes between two allocations of native memory that are recorded.
+const NATIVE: u64 = 512 << 10;
+
+/// A number of bytes with a unit.
+///
+/// # Errors
+/// If it is none, as a sentence.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    match interval(text) {
+        Ok(Interval::Bytes(bytes)) => Ok(bytes),
+        _ => Err("a size is 1b to 2047m, with a unit: 64k, 512k, 4m".to_owned()),
+    }
+}
 
 fn interval(text: &str) -> Result<Interval, String> {
     let wrong = || {
@@ -217,14 +253,26 @@ impl Record {
     /// # Errors
     /// If they exclude each other.
     pub(super) fn take_aliases(&mut self) -> anyhow::Result<()> {
+        let mut kernel = String::new();
         for event in &self.aliases.event {
             let mode = match event {
                 Event::Cpu => &mut self.cpu,
                 Event::Wall => &mut self.wall,
                 Event::Alloc => &mut self.alloc,
                 Event::Lock => &mut self.lock,
+                Event::Native => {
+                    self.native.get_or_insert(NATIVE);
+                    continue;
+                }
                 Event::Calls => &mut self.calls,
                 Event::All => &mut self.all,
+                Event::Kernel(event) => {
+                    if !kernel.is_empty() {
+                        bail!("one event of the kernel is recorded at a time");
+                    }
+                    kernel = format!("event={event},");
+                    &mut self.cpu
+                }
             };
             *mode = true;
         }
@@ -238,21 +286,32 @@ impl Record {
                 "one of cpu, wall and calls is recorded at a time; alloc and lock go with each of them"
             );
         }
-        let has_times =
-            self.cpu || self.wall || self.all || !self.alloc && !self.lock && !self.calls;
+        if self.native.is_some() && (self.alloc || self.all) {
+            bail!(
+                "one of alloc and native is recorded at a time, as both are sites that allocate: record twice"
+            );
+        }
+        let has_times = self.cpu || self.wall || self.all || self.has_no_mode();
         let has_sites = self.alloc || self.all;
         let added = match self.aliases.interval {
             Some(Interval::Millis(millis)) if has_times => format!("interval={millis},"),
             Some(Interval::Bytes(bytes)) if has_sites => format!("heapinterval={bytes},"),
+            Some(Interval::Bytes(bytes)) if self.native.is_some() => {
+                self.native = Some(bytes);
+                String::new()
+            }
             Some(Interval::Millis(_)) => bail!(
-                "--interval: a time is for cpu and wall; alloc takes bytes, as in -i 512k, lock and calls count everything"
+                "--interval: a time is for cpu and wall; alloc and native take bytes, as in -i 512k, lock and calls count everything"
             ),
             Some(Interval::Bytes(_)) => {
-                bail!("--interval: bytes are for alloc; cpu and wall take a time, as in -i 10ms")
+                bail!(
+                    "--interval: bytes are for alloc and native; cpu and wall take a time, as in -i 10ms"
+                )
             }
             None => String::new(),
         };
         self.options.insert_str(0, &added);
+        self.options.insert_str(0, &kernel);
         if self.aliases.threads {
             self.options.insert_str(0, "thread=y,");
         }
@@ -291,6 +350,20 @@ mod tests {
             let why = interval(text).unwrap_err();
             assert!(why.contains(part), "{text}: {why}");
         }
+    }
+
+    #[test]
+    fn events_are_modes_or_events_of_the_kernel() {
+        assert_eq!(event("nativemem"), Ok(Event::Native));
+        assert_eq!(
+            event("page-faults"),
+            Ok(Event::Kernel(KernelEvent::PageFaults))
+        );
+        let why = event("page_faults").unwrap_err();
+        assert!(
+            why.contains("cpu, wall") && why.contains("page-faults"),
+            "{why}"
+        );
     }
 
     #[test]

@@ -91,6 +91,12 @@ pub struct Record {
     #[arg(long, conflicts_with_all = ["cpu", "wall", "all"])]
     calls: bool,
 
+    /// Record who allocates memory outside of the heap (malloc, direct buffers, zlib) and what is still held: one allocation in SIZE
+    /// bytes [default: 512k].
+    #[arg(long, value_name = "SIZE", num_args = 0..=1, require_equals = true, default_missing_value = "512k",
+        value_parser = aliases::bytes, conflicts_with_all = ["alloc", "all"])]
+    native: Option<u64>,
+
     /// Record CPU samples, allocations and locks.
     #[arg(long, conflicts_with_all = ["cpu", "alloc", "lock"])]
     all: bool,
@@ -131,6 +137,8 @@ Examples:
   hprof-rs record 4242 -d 1m --alloc -o alloc.collapsed
   hprof-rs record 4242 -d 10 -o cpu.pb.gz         for pprof
   hprof-rs record --alloc -o mem.html -- java -jar app.jar
+  hprof-rs record 4242 -d 5m --native -o native.html
+                                                  who holds memory outside of the heap
   hprof-rs record 4242 --loop 60s --keep 120 -o 'app-%t.html'
                                                   the last two hours, a file for each minute
   hprof-rs record 4242 --push http://localhost:4318 --every 10s
@@ -148,6 +156,9 @@ impl Record {
         if self.modes().contains(&Mode::Cpu) && !self.aliases.selects() {
             // What the user says counts, as it comes later.
             self.options.insert_str(0, "timeline=y,");
+        }
+        if let Some(bytes) = self.native {
+            self.options.insert_str(0, &format!("native={bytes},"));
         }
         check_options(&self.options, &self.modes()).map_err(anyhow::Error::msg)?;
         self.check_output()?;
@@ -191,15 +202,21 @@ impl Record {
         Ok(())
     }
 
+    /// Returns true if no mode but those of CPU time is named.
+    fn has_no_mode(&self) -> bool {
+        !self.alloc && !self.lock && !self.calls && self.native.is_none()
+    }
+
     fn modes(&self) -> Vec<Mode> {
         let wanted = [
             (
                 Mode::Cpu,
-                self.cpu || self.wall || self.all || !self.alloc && !self.lock && !self.calls,
+                self.cpu || self.wall || self.all || self.has_no_mode(),
             ),
             (Mode::Calls, self.calls),
             (Mode::Alloc, self.alloc || self.all),
             (Mode::Lock, self.lock || self.all),
+            (Mode::Native, self.native.is_some()),
         ];
         let wanted = wanted.into_iter();
         wanted.filter_map(|(mode, on)| on.then_some(mode)).collect()
