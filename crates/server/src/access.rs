@@ -95,10 +95,16 @@ impl AppState {
     }
 }
 
+/// The paths to which other programs push profiles: those of OTLP/HTTP and of Pyroscope.
+pub const PUSH_PATHS: [&str; 2] = ["/v1development/profiles", "/ingest"];
+
 /// The role that a request needs; none if any client may send it: the page has no secrets in it.
 pub fn needed(method: &Method, path: &str) -> Option<Role> {
     if path == "/metrics" {
         return Some(Role::Reader);
+    }
+    if PUSH_PATHS.contains(&path) {
+        return Some(Role::Uploader);
     }
     let below = path.strip_prefix("/api/v1")?;
     if matches!(*method, Method::GET | Method::HEAD) && !below.starts_with("/uploads") {
@@ -130,6 +136,8 @@ mod tests {
             (Method::GET, "/assets/a.js", None),
             (Method::GET, "/healthz", None),
             (Method::GET, "/metrics", Some(Reader)),
+            (Method::POST, "/v1development/profiles", Some(Uploader)),
+            (Method::POST, "/ingest", Some(Uploader)),
             (Method::GET, "/api/v1/dumps", Some(Reader)),
             (Method::GET, "/api/v1/anything/new", Some(Reader)),
             (Method::POST, "/api/v1/dumps/0a/query", Some(Reader)),

@@ -52,6 +52,8 @@ pub struct Config {
     pub max_rate: u32,
     /// How long dumps stay.
     pub keep: Retention,
+    /// How long pushed profiles stay.
+    pub keep_pushed: PushedRetention,
     /// Tells what a file is that begins like this and is no dump.
     pub recognise: Recognise,
     /// The JVMs of this machine; none if the server leaves them alone.
@@ -92,4 +94,22 @@ pub struct Retention {
     pub days: Option<u32>,
     /// The oldest go until the rest, with their analyses, occupies fewer bytes.
     pub bytes: Option<u64>,
+}
+
+/// How long pushed profiles stay.
+#[derive(Debug, Clone, Copy)]
+pub struct PushedRetention {
+    /// Older ones go.
+    pub days: u32,
+    /// The oldest go until the rest occupies fewer bytes.
+    pub bytes: u64,
+}
+
+impl Default for PushedRetention {
+    fn default() -> Self {
+        Self {
+            days: 30,
+            bytes: 20 << 30,
+        }
+    }
 }

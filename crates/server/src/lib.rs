@@ -27,6 +27,8 @@ pub mod jobs;
 pub mod live;
 mod pace;
 mod problem;
+#[cfg(feature = "serve")]
+pub mod pushed;
 mod rates;
 pub mod retention;
 pub mod rules;
@@ -41,7 +43,7 @@ mod tls;
 pub mod views;
 pub mod worker_status;
 
-pub use config::{Config, DATABASE_VARIABLE, Fleet, Retention};
+pub use config::{Config, DATABASE_VARIABLE, Fleet, PushedRetention, Retention};
 #[cfg(feature = "serve")]
 pub use connections::ConnectionLimits;
 pub use pace::MinimumPace;

@@ -21,7 +21,7 @@ use crate::intake::digest;
 use crate::problem::Problem;
 use crate::state::{AppState, MAX_BLOCKING};
 use crate::store::{FolderStore, OpenError, Store};
-use crate::{api, fleet, jobs, live, retention, store, tls};
+use crate::{api, fleet, jobs, live, pushed, retention, store, tls};
 
 /// Threads for requests: they wait for others nearly all the time.
 const THREADS: usize = 2;
@@ -177,6 +177,8 @@ impl Server {
             }
         };
         recover(&state)?;
+        let kept = state.keep_pushed();
+        kept.map_err(say("cannot open the store of pushed profiles"))?;
         if let Some(live) = state.live() {
             live.recover();
         }
@@ -207,6 +209,7 @@ impl Server {
             let queue = tokio::spawn(jobs::run(state.clone()));
             let follower = tokio::spawn(jobs::follow(state.clone()));
             let sweeper = tokio::spawn(retention::run(state.clone()));
+            let keeper = tokio::spawn(pushed::run(state.clone()));
             let filler = tokio::spawn(fleet::run(state.clone()));
             let network = tokio::spawn(live::network::run(state.clone()));
             let adder = state.clone();
@@ -235,6 +238,7 @@ impl Server {
             };
             connections::serve(self.listener, self.tls, router, demands, stop).await;
             sweeper.abort();
+            keeper.abort();
             filler.abort();
             let closer = state.clone();
             let _ = tokio::task::spawn_blocking(move || {

@@ -18,6 +18,8 @@ use crate::intake::Uploads;
 use crate::jobs::Jobs;
 use crate::live::Live;
 use crate::problem::Problem;
+#[cfg(feature = "serve")]
+use crate::pushed::Pushed;
 use crate::rates::Rates;
 use crate::store::{self, Fault, Local, Store};
 use crate::views::service::Views;
@@ -52,6 +54,8 @@ struct Parts {
     threads: Threads,
     views: Views,
     live: Option<Live>,
+    #[cfg(feature = "serve")]
+    pushed: OnceLock<Pushed>,
     /// The hash of the token in the printed link.
     link_token: OnceLock<String>,
 }
@@ -113,6 +117,8 @@ impl AppState {
             uploads: Uploads::default(),
             views: Views::default(),
             live,
+            #[cfg(feature = "serve")]
+            pushed: OnceLock::new(),
             link_token: OnceLock::new(),
         }))
     }
@@ -175,6 +181,23 @@ impl AppState {
     /// The JVMs of this machine; none if the server leaves them alone.
     pub fn live(&self) -> Option<&Live> {
         self.0.live.as_ref()
+    }
+
+    /// The store of pushed profiles; none before [`AppState::keep_pushed`].
+    #[cfg(feature = "serve")]
+    pub fn pushed(&self) -> Option<&Pushed> {
+        self.0.pushed.get()
+    }
+
+    /// Opens the store of pushed profiles in the server's folder; the first call counts.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    #[cfg(feature = "serve")]
+    pub fn keep_pushed(&self) -> io::Result<()> {
+        let pushed = Pushed::open(&self.config().folder.join("pushed"))?;
+        let _ = self.0.pushed.set(pushed);
+        Ok(())
     }
 
     /// The known health of the catalogue.

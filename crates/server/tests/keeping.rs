@@ -33,6 +33,7 @@ fn server(folder: &Path, keep: Retention) -> AppState {
         tls: None,
         behind_proxy: false,
         max_rate: 1000,
+        keep_pushed: Default::default(),
         keep,
         recognise: |_| None,
         machine: None,

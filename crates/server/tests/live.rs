@@ -227,6 +227,7 @@ fn site() -> Site {
         tls: None,
         behind_proxy: false,
         max_rate: 10_000,
+        keep_pushed: Default::default(),
         keep: Default::default(),
         recognise: |_| None,
         machine: Some(Arc::clone(&fake) as Arc<dyn Machine>),

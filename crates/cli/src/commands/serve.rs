@@ -10,7 +10,8 @@ use anyhow::{Context, bail};
 use clap::Args;
 use hprof_server::catalogue::{DatabaseAddress, Role};
 use hprof_server::{
-    Config, ConnectionLimits, MinimumPace, Retention, Server, access, make_folder, open_catalogue,
+    Config, ConnectionLimits, MinimumPace, PushedRetention, Retention, Server, access, make_folder,
+    open_catalogue,
 };
 
 use crate::listen::{Address, Background};
@@ -110,6 +111,14 @@ pub struct Serve {
     /// Remove the oldest dumps when all dumps and analyses occupy more, but those that are pinned.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     keep_bytes: Option<u64>,
+
+    /// Remove pushed profiles older than N days (docs/continuous.md).
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3650))]
+    keep_pushed_days: u32,
+
+    /// Remove the oldest pushed profiles when they occupy more.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "20G")]
+    keep_pushed_bytes: u64,
 
     /// Take the streams of agents with `net=HOST:PORT` here. HOST is this machine if it is left out.
     /// Any client that reaches the port can send profiles.
@@ -229,6 +238,10 @@ impl Serve {
             keep: Retention {
                 days: self.keep_days,
                 bytes: self.keep_bytes,
+            },
+            keep_pushed: PushedRetention {
+                days: self.keep_pushed_days,
+                bytes: self.keep_pushed_bytes,
             },
             recognise: what_it_is::of_bytes,
             network: match self.agents {

@@ -25,7 +25,10 @@ mod paths;
 mod phases;
 #[path = "../../../server/tests/support/postgres.rs"]
 mod postgres;
+#[path = "../support/prometheus.rs"]
+mod prometheus;
 mod proxy;
+mod pushed;
 mod questions;
 mod refusals;
 mod rules;

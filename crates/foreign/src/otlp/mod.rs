@@ -1,10 +1,11 @@
-//! Writes profiles as OpenTelemetry has them: an `ExportProfilesServiceRequest` of OTLP
+//! Writes and reads profiles as OpenTelemetry has them: an `ExportProfilesServiceRequest` of OTLP
 //! (<https://github.com/open-telemetry/opentelemetry-proto>, `profiles/v1development`, version 1.10).
 //!
 //! Each measure is a profile of its own, as the format gives a profile one type of values. Traces, frames and names are
 //! in the dictionary that all profiles share.
 
 mod dictionary;
+pub mod read;
 mod samples;
 
 #[cfg(test)]

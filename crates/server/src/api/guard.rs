@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use http_body_util::{BodyExt, Limited};
 use tokio::time::timeout;
 
-use crate::access::{Caller, needed};
+use crate::access::{Caller, PUSH_PATHS, needed};
 use crate::catalogue::{Deed, Role};
 use crate::connections::{Full, Standing};
 use crate::intake::slow as slow_body;
@@ -53,7 +53,9 @@ pub(super) async fn guard(State(state): State<AppState>, request: Request, next:
     let status = response.status();
     state.counters().count(status);
     let is_refusal = matches!(status.as_u16(), 401 | 403 | 421);
-    if !is_safe || is_refusal {
+    // Profiles that come every few seconds would be most of the log.
+    let is_push = PUSH_PATHS.contains(&&*path) && status.is_success();
+    if (!is_safe && !is_push) || is_refusal {
         let who = who.map_or_else(|| "nobody".to_owned(), |caller: Caller| caller.who);
         tracing::info!(target: "audit", %address, who, %method, path, status = status.as_u16());
         if !is_refusal {
@@ -131,6 +133,7 @@ async fn check(
     }
     request.extensions_mut().insert(caller.clone());
     let is_upload = match *request.method() {
+        Method::POST if PUSH_PATHS.contains(&request.uri().path()) => true,
         Method::PUT => request.uri().path() == "/api/v1/dumps",
         Method::PATCH => request.uri().path().starts_with("/api/v1/uploads/"),
         _ => false,

@@ -1,5 +1,6 @@
 //! Routes, authentication, limits. The only part of the server that knows HTTP.
 
+mod continuous;
 mod description;
 mod direct;
 mod dumps;
@@ -14,6 +15,7 @@ mod logs;
 mod page;
 mod parameters;
 mod problem;
+mod push;
 mod server;
 mod uploads;
 mod views;
@@ -63,7 +65,8 @@ fn described() -> (Router<AppState>, utoipa::openapi::OpenApi) {
         .merge(views::routes())
         .merge(jvms::routes())
         .merge(logs::routes())
-        .merge(fleet::routes());
+        .merge(fleet::routes())
+        .merge(continuous::routes());
     let (api, document) = OpenApiRouter::with_openapi(Document::openapi())
         .nest("/api/v1", api)
         .split_for_parts();
@@ -85,6 +88,7 @@ pub fn router(state: AppState) -> Router {
     )
     .route(guard::HEALTH, get(server::health))
     .route("/metrics", get(server::metrics))
+    .merge(push::routes())
     .fallback(page::serve)
     .method_not_allowed_fallback(wrong_method)
     .layer(CompressionLayer::new().compress_when(is_text))

@@ -26,7 +26,7 @@ const FOREVER: &str = "public, max-age=31536000, immutable";
 
 /// The addresses of the page's views: names, and `*` for whatever a view takes. The page's own router
 /// (`View` in web/src/app.tsx) has the same.
-const VIEWS: [&[&str]; 9] = [
+const VIEWS: [&[&str]; 10] = [
     &[],
     &["dumps", "*"],
     &["dumps", "*", "*"],
@@ -34,12 +34,20 @@ const VIEWS: [&[&str]; 9] = [
     &["compare", "*"],
     &["fleet"],
     &["fleet", "*"],
+    &["continuous"],
     &["jvms", "*"],
     &["jvms", "*", "*"],
 ];
 
 /// The first names of paths for programs, which get problems in JSON.
-const FOR_PROGRAMS: [&str; 4] = ["api", "assets", "metrics", "healthz"];
+const FOR_PROGRAMS: [&str; 6] = [
+    "api",
+    "assets",
+    "metrics",
+    "healthz",
+    "v1development",
+    "ingest",
+];
 
 /// A file of the page.
 struct Asset {
@@ -219,6 +227,7 @@ mod tests {
             "compare/histogram",
             "fleet",
             "fleet/services",
+            "continuous",
             "jvms/7",
             "jvms/docker%3A7/flame",
         ] {

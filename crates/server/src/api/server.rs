@@ -14,6 +14,7 @@ use crate::access::Caller;
 use crate::catalogue::Role;
 use crate::connections::{PlaceFigures, Standing};
 use crate::problem::Problem;
+use crate::pushed::Figures;
 use crate::state::AppState;
 
 /// Version, limits and abilities of the server.
@@ -130,8 +131,103 @@ pub(super) async fn metrics(
             let name = format!("hprof_rs_connections_{name}_total");
             let _ = write!(text, "# HELP {name} {about}\n# TYPE {name} counter\n{name} {number}\n");
         }
+        if let Some(pushed) = state.pushed() {
+            write_pushed(&mut text, &pushed.figures());
+        }
         Ok(text)
     });
     let kind = "text/plain; version=0.0.4; charset=utf-8";
     Ok(([(header::CONTENT_TYPE, kind)], text.await?).into_response())
+}
+
+/// Adds the figures of pushed profiles.
+fn write_pushed(text: &mut String, figures: &Figures) {
+    let Figures {
+        requests,
+        bytes,
+        profiles,
+        rejected,
+        refused,
+        waiting,
+        segments,
+        segment_bytes,
+        segment_rows,
+        memory_rows,
+        memory_bytes,
+    } = *figures;
+    for (name, kind, about, value) in [
+        (
+            "requests_total",
+            "counter",
+            "Pushed requests that were acknowledged.",
+            requests,
+        ),
+        (
+            "received_bytes_total",
+            "counter",
+            "Bytes of these as they came.",
+            bytes,
+        ),
+        (
+            "profiles_total",
+            "counter",
+            "Pushed profiles that are kept.",
+            profiles,
+        ),
+        (
+            "rejected_profiles_total",
+            "counter",
+            "Pushed profiles that are not kept.",
+            rejected,
+        ),
+        (
+            "refused_requests_total",
+            "counter",
+            "Pushed requests that were refused.",
+            refused,
+        ),
+        (
+            "waiting_requests",
+            "gauge",
+            "Pushed requests that wait for the disk.",
+            waiting,
+        ),
+        (
+            "segments",
+            "gauge",
+            "Segments of pushed profiles.",
+            segments,
+        ),
+        (
+            "segment_bytes",
+            "gauge",
+            "Bytes of all segments.",
+            segment_bytes,
+        ),
+        (
+            "segment_rows",
+            "gauge",
+            "Rows of all segments.",
+            segment_rows,
+        ),
+        (
+            "memory_rows",
+            "gauge",
+            "Rows of pushed profiles that are in no segment yet.",
+            memory_rows,
+        ),
+        (
+            "memory_bytes",
+            "gauge",
+            "Memory of these, estimated.",
+            memory_bytes,
+        ),
+    ] {
+        // Writing to a string cannot fail.
+        let _ = write!(
+            text,
+            "# HELP hprof_rs_pushed_{name} {about}\n# TYPE hprof_rs_pushed_{name} {kind}\n\
+             hprof_rs_pushed_{name} {value}\n"
+        );
+    }
 }

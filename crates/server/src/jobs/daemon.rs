@@ -61,6 +61,7 @@ impl WorkerConfig {
             tls: None,
             behind_proxy: false,
             max_rate: u32::MAX,
+            keep_pushed: Default::default(),
             keep: Retention::default(),
             recognise: |_| None,
             machine: None,

@@ -92,6 +92,7 @@ fn site() -> Site {
         tls: None,
         behind_proxy: false,
         max_rate: 10_000,
+        keep_pushed: Default::default(),
         keep: Default::default(),
         recognise: |_| None,
         machine: None,

@@ -1,5 +1,7 @@
 //! Flame graphs as data: frames by number, a tree of costs.
 
+use std::borrow::Cow;
+
 use hprof_stacks::{CallTree, Node};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -19,7 +21,7 @@ pub struct Flame {
     /// The names of frames, by the numbers that nodes have.
     pub frames: Vec<String>,
     /// The unit of all values.
-    pub unit: &'static str,
+    pub unit: Cow<'static, str>,
     /// The sum of all stacks.
     pub total: u64,
     /// The node above all stacks.
@@ -91,12 +93,17 @@ pub fn compare(
     Ok(flame)
 }
 
-fn draw(
+/// Draws a tree, with the difference to another if there is one.
+///
+/// # Errors
+/// If the share below which frames are left out makes no sense.
+pub(crate) fn draw(
     tree: &CallTree,
     before: Option<&CallTree>,
-    unit: &'static str,
+    unit: impl Into<Cow<'static, str>>,
     least: f64,
 ) -> Result<Flame, ViewError> {
+    let unit = unit.into();
     if !(0.0..=1.0).contains(&least) {
         return Err(ViewError::invalid("least: a share from 0 to 1"));
     }

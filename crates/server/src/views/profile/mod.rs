@@ -8,5 +8,7 @@ mod tables;
 pub use contents::{
     Dimension, FlameQuery, ProfileAbout, ProfileFile, ProfileQuery, ThreadCost, TreeQuery,
 };
+#[cfg(feature = "serve")]
+pub(crate) use flame::draw;
 pub use flame::{Flame, FlameNode, compare, flame};
 pub use tables::{callees, callers, methods, tree};

@@ -1,0 +1,320 @@
+//! Profiles that programs push to `hprof-rs serve`: of a JVM, of files, of made-up senders; kept over `kill -9`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Write;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use java_test_harness::{Jdk, Run};
+use serde_json::Value;
+
+use crate::prometheus;
+use crate::server::{Server, eventually, is_running, signal};
+use crate::support::{Scene, run, stderr, stdout};
+
+/// The costs of methods themselves in a flame graph.
+fn own_costs(flame: &Value) -> BTreeMap<String, u64> {
+    let mut costs = BTreeMap::new();
+    let mut open = vec![&flame["root"]];
+    while let Some(node) = open.pop() {
+        let name = &flame["frames"][node["f"].as_u64().unwrap() as usize];
+        *costs.entry(plain(name)).or_default() += node["s"].as_u64().unwrap();
+        open.extend(node["c"].as_array().into_iter().flatten());
+    }
+    costs.retain(|_, cost| *cost > 0);
+    costs
+}
+
+fn encoded(text: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(byte).collect()
+}
+
+fn flame(server: &Server, selector: &str) -> Value {
+    let path = format!(
+        "/api/v1/continuous/flame?kind=samples&least=0&from=0&selector={}",
+        encoded(selector)
+    );
+    let answer = server.get(&path);
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    answer.json()
+}
+
+/// The samples of a file, and those of methods themselves, as `hprof-rs samples` counts them.
+fn samples(scene: &Scene, file: &str) -> (u64, BTreeMap<String, u64>) {
+    let arguments = [
+        "samples",
+        "--json",
+        "--measure",
+        "samples",
+        "--by",
+        "tree",
+        file,
+    ];
+    let output = run(&mut scene.hprof_rs(&arguments), "");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let value: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    let mut costs = BTreeMap::new();
+    let mut open: Vec<&Value> = value["rows"].as_array().expect("a tree").iter().collect();
+    while let Some(node) = open.pop() {
+        *costs.entry(plain(&node["name"])).or_default() += node["self"].as_u64().unwrap();
+        open.extend(node["children"].as_array().into_iter().flatten());
+    }
+    costs.retain(|_, cost| *cost > 0);
+    (value["total"].as_u64().expect("a total"), costs)
+}
+
+/// A name without the mark of native frames, which OTLP has in an attribute.
+fn plain(name: &Value) -> String {
+    let name = name.as_str().expect("a name");
+    name.strip_prefix("[native] ").unwrap_or(name).to_owned()
+}
+
+/// A JVM is recorded for the server, every two seconds; then the recording is pushed as a file, in both protocols.
+#[test]
+fn the_samples_of_a_jvm_are_those_of_its_recording() {
+    let scene = Scene::new();
+    let server = Server::start(&scene, &["--no-jvms"]);
+    let url = format!("http://{}", server.address);
+    let headers = format!("Authorization: Bearer {}\n", server.token);
+    fs::write(scene.path("headers"), headers).unwrap();
+    let running = Run::new(Jdk::feature_release(17))
+        .class("Spin")
+        .args(["600"])
+        .start();
+    let pid = running.pid().to_string();
+    let options = ["--options", "interval=1", "--push-headers", "headers"];
+    let to = ["-d", "5", "-o", "cpu.jfr", "--push", &url, "--every", "2s"];
+    let arguments = [&["record", &*pid], &options[..], &to[..]].concat();
+    let recorded = run(&mut scene.hprof_rs(&arguments), "");
+    assert!(recorded.status.success(), "{}", stderr(&recorded));
+    drop(running);
+    let (total, own) = samples(&scene, "cpu.jfr");
+    assert!(total > 0);
+    let check = |server: &Server, service: &str| {
+        let flame = flame(server, &format!("service=\"{service}\""));
+        assert_eq!(flame["total"], total, "{service}: {}", flame["notes"]);
+        assert_eq!(own_costs(&flame), own, "{service}");
+    };
+    check(&server, "Spin");
+    for (service, url) in [("file", url.clone()), ("pyro", format!("pyroscope+{url}"))] {
+        let arguments = ["push", "cpu.jfr", &url, "--push-headers", "headers"];
+        let mut command = scene.hprof_rs(&arguments);
+        let pushed = run(command.env("OTEL_SERVICE_NAME", service), "");
+        assert!(pushed.status.success(), "{}", stderr(&pushed));
+        check(&server, service);
+    }
+    let series = server
+        .get("/api/v1/continuous/series?selector=service%3D%22Spin%22")
+        .json();
+    assert_eq!(series["labels"]["process.pid"], serde_json::json!([pid]));
+    let kinds = series["series"].as_array().unwrap().iter();
+    let kinds: BTreeSet<&str> = kinds.map(|it| it["kind"].as_str().unwrap()).collect();
+    assert!(kinds.contains("samples"), "{series}");
+    // Values over time add up to the same, and threads do.
+    let path = "/api/v1/continuous/values?kind=samples&by=thread&selector=service%3D%22Spin%22";
+    let values = server.get(path).json();
+    let lanes = values["lanes"].as_array().unwrap().iter();
+    let sums = lanes.map(|lane| {
+        let values = lane["values"].as_array().unwrap().iter();
+        let sum: u64 = values.map(|it| it.as_u64().unwrap()).sum();
+        assert_eq!(lane["total"], sum);
+        (lane["group"].as_str().unwrap().to_owned(), sum)
+    });
+    let sums: BTreeMap<String, u64> = sums.collect();
+    assert_eq!(sums.values().sum::<u64>(), total, "{sums:?}");
+    assert!(
+        sums.keys().any(|name| name.starts_with("spinner")),
+        "{sums:?}"
+    );
+    server.kill();
+    let server = Server::start(&scene, &["--no-jvms"]);
+    check(&server, "Spin");
+    check(&server, "pyro");
+}
+
+fn now() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap()
+        .as_secs()
+}
+
+/// Senders push without pause while the server is killed, again and again.
+#[test]
+fn nothing_that_was_acknowledged_is_lost_when_the_server_is_killed() {
+    let scene = Scene::new();
+    let (acknowledged, number) = (Mutex::new(BTreeSet::new()), AtomicU64::new(0));
+    for round in 0..3 {
+        let server = Server::start(&scene, &["--no-jvms"]);
+        let wanted = (round + 1) * 40;
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    loop {
+                        let number = number.fetch_add(1, Ordering::Relaxed);
+                        let uri = format!(
+                            "http://{}/ingest?name=shop&from={}&until={}",
+                            server.address,
+                            now() - 10,
+                            now()
+                        );
+                        let bearer = format!("Bearer {}", server.token);
+                        let request = server.agent.post(uri).header("authorization", bearer);
+                        let answer = request.send(format!("main;push{number} 1\n").as_bytes());
+                        match answer {
+                            Ok(answer) => {
+                                assert_eq!(answer.status(), 200);
+                                acknowledged.lock().unwrap().insert(number);
+                            }
+                            // It was killed.
+                            Err(_) => return,
+                        }
+                    }
+                });
+            }
+            eventually("pushes", || {
+                (acknowledged.lock().unwrap().len() > wanted).then_some(())
+            });
+            signal(server.pid(), libc::SIGKILL);
+        });
+        eventually("its end", || (!is_running(server.pid())).then_some(()));
+        drop(server);
+    }
+    let server = Server::start(&scene, &["--no-jvms"]);
+    let flame = flame(&server, "service=\"shop\"");
+    let own = own_costs(&flame);
+    let acknowledged = acknowledged.into_inner().unwrap();
+    for number in &acknowledged {
+        assert_eq!(own.get(&format!("push{number}")), Some(&1), "push {number}");
+    }
+    // No push counts twice, also those without an answer.
+    assert!(own.values().all(|value| *value == 1), "{own:?}");
+    assert!(own.len() as u64 <= number.into_inner());
+}
+
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+    packed.write_all(bytes).unwrap();
+    packed.finish().unwrap()
+}
+
+#[test]
+fn wrong_pushes_are_refused_as_their_protocol_has_it() {
+    let scene = Scene::new();
+    let server = Server::start(&scene, &["--no-jvms"]);
+    let otlp = "/v1development/profiles";
+    let protobuf = ("content-type", "application/x-protobuf");
+    let bearer = format!("Bearer {}", server.token);
+    let nobody = server.bare_request("POST", otlp, &[protobuf], b"");
+    nobody.assert_problem(401, "no-token");
+    let reader = ["serve", "--folder", "serve", "--new-token", "reader"];
+    let reader = stdout(&run(&mut scene.hprof_rs(&reader), ""));
+    let reader = format!("Bearer {}", reader.trim());
+    let headers = [protobuf, ("authorization", &*reader)];
+    server
+        .bare_request("POST", otlp, &headers, b"")
+        .assert_problem(403, "wrong-role");
+    let headers = [protobuf, ("authorization", &*bearer)];
+    assert_eq!(server.bare_request("POST", otlp, &headers, b"").status, 200);
+
+    let answer = server.post(otlp, &serde_json::json!({}));
+    assert_eq!(
+        (answer.status, answer.header("content-type")),
+        (415, "application/json")
+    );
+    assert_eq!(answer.json()["code"], 3);
+    let gzip = ("content-encoding", "gzip");
+    let zeros = packed(&vec![0; 64 << 20]);
+    for (headers, body, status, says) in [
+        (vec![protobuf], &b"no message"[..], 400, "no part of"),
+        (vec![protobuf, gzip], b"no gzip", 400, "gzip"),
+        (vec![protobuf, gzip], &zeros, 413, "unpacked"),
+        (
+            vec![protobuf, ("content-encoding", "br")],
+            b"",
+            415,
+            "gzip or none",
+        ),
+    ] {
+        let answer = server.request("POST", otlp, &headers, body);
+        assert_eq!(answer.status, status, "{}", answer.text());
+        assert_eq!(answer.header("content-type"), protobuf.1);
+        // The code of a google.rpc.Status, and its message.
+        assert_eq!(answer.body[..2], [0x08, 3]);
+        assert!(answer.text().contains(says), "{}", answer.text());
+    }
+    for (query, body, says) in [
+        ("name=", &b"a 1\n"[..], "service"),
+        ("name=shop&from=x", b"a 1\n", "from"),
+        ("name=shop", b"\0\0\0", "no profile"),
+    ] {
+        let answer = server.request("POST", &format!("/ingest?{query}"), &[], body);
+        assert_eq!(answer.status, 400, "{}", answer.text());
+        assert!(answer.text().contains(says), "{}", answer.text());
+    }
+    let later = now() + 100_000;
+    let path = format!("/ingest?name=shop&from={later}&until={later}");
+    let answer = server.request("POST", &path, &[], b"a 1\n");
+    assert!(
+        answer.status == 400 && answer.text().contains("clock"),
+        "{}",
+        answer.text()
+    );
+    for (query, says) in [
+        ("flame?kind=samples&selector=service", "selector"),
+        ("flame?kind=samples&from=5&to=5", "from"),
+        ("flame?kind=samples&filter=(", "filter"),
+        ("values?kind=samples&steps=0", "steps"),
+        ("flame", "kind"),
+    ] {
+        let answer = server.get(&format!("/api/v1/continuous/{query}"));
+        answer.assert_problem(400, "bad-request");
+        assert!(answer.text().contains(says), "{}", answer.text());
+    }
+    let empty = flame(&server, "");
+    assert_eq!(empty["total"], 0);
+    assert!(
+        empty["notes"][0].as_str().unwrap().contains("no series"),
+        "{empty}"
+    );
+}
+
+#[test]
+fn metrics_count_what_is_pushed() {
+    let scene = Scene::new();
+    let server = Server::start(&scene, &["--no-jvms"]);
+    let path = format!("/ingest?name=shop&from={}&until={}", now() - 10, now());
+    let body = b"main;work 5\nmain 1\n";
+    for _ in 0..3 {
+        assert_eq!(server.request("POST", &path, &[], body).status, 200);
+    }
+    assert_eq!(server.request("POST", &path, &[], b"\0").status, 400);
+    let answer = server.get("/metrics");
+    assert!(
+        answer
+            .header("content-type")
+            .starts_with("text/plain; version=0.0.4")
+    );
+    let metrics = prometheus::samples(&answer.text());
+    for (name, value) in [
+        ("requests_total", 3.0),
+        ("received_bytes_total", 3.0 * body.len() as f64),
+        ("profiles_total", 3.0),
+        ("refused_requests_total", 1.0),
+        ("memory_rows", 2.0),
+        ("segments", 0.0),
+        ("waiting_requests", 0.0),
+    ] {
+        assert_eq!(metrics[&format!("hprof_rs_pushed_{name}")], value, "{name}");
+    }
+    assert!(metrics["hprof_rs_resident_bytes"] > 1e6);
+}

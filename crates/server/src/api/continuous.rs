@@ -1,0 +1,143 @@
+//! Questions to pushed profiles, `/continuous/...`.
+
+use axum::Json;
+use axum::extract::State;
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::extract::InQuery;
+use crate::problem::Problem;
+use crate::pushed::{CostsOverTime, CostsQuery, Pushed, SeriesList, SeriesQuery, Window};
+use crate::state::AppState;
+use crate::views::ViewError;
+use crate::views::profile::{Flame, FlameQuery};
+
+/// The direction of a flame graph.
+#[derive(Debug, Clone, Copy, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct Direction {
+    /// True for stacks from their innermost method on.
+    #[serde(default)]
+    invert: bool,
+}
+
+/// How fine values over time are.
+#[derive(Debug, Clone, Copy, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct Steps {
+    /// The number of steps: 240 without it, from 1 to 10,000. A step is a second at least.
+    steps: Option<u32>,
+}
+
+/// The question before, in a comparison.
+#[derive(Debug, Clone, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct Before {
+    /// The selector before; the one after without it.
+    before_selector: Option<String>,
+    /// The first millisecond before; as long as the window after, just before it, without both.
+    before_from: Option<i64>,
+    /// The millisecond after the last before.
+    before_to: Option<i64>,
+}
+
+/// Asks the store, on a thread for such work.
+async fn ask<T: Send + 'static>(
+    state: AppState,
+    question: impl FnOnce(&Pushed) -> Result<T, ViewError> + Send + 'static,
+) -> Result<Json<T>, Problem> {
+    let permit = state.views().permit().await?;
+    let work = move |state: &AppState| {
+        let _permit = permit;
+        let pushed = state.pushed();
+        let pushed =
+            pushed.ok_or_else(|| Problem::not_found("this server keeps no pushed profiles"))?;
+        Ok(question(pushed)?)
+    };
+    state.blocking(work).await.map(Json)
+}
+
+/// The series of pushed profiles, with the values of their labels.
+#[utoipa::path(get, path = "/continuous/series", tag = "continuous", params(SeriesQuery, Window),
+    responses((status = 200, body = SeriesList)))]
+async fn series(
+    State(state): State<AppState>,
+    InQuery(query): InQuery<SeriesQuery>,
+    InQuery(window): InQuery<Window>,
+) -> Result<Json<SeriesList>, Problem> {
+    ask(state, move |pushed| pushed.series(&query, window)).await
+}
+
+/// A flame graph of pushed profiles.
+#[utoipa::path(get, path = "/continuous/flame", tag = "continuous",
+    params(CostsQuery, Window, FlameQuery, Direction),
+    responses((status = 200, body = Flame)))]
+async fn flame(
+    State(state): State<AppState>,
+    InQuery(query): InQuery<CostsQuery>,
+    InQuery(window): InQuery<Window>,
+    InQuery(cut): InQuery<FlameQuery>,
+    InQuery(direction): InQuery<Direction>,
+) -> Result<Json<Flame>, Problem> {
+    let is_inverted = direction.invert;
+    ask(state, move |pushed| {
+        pushed.flame(&query, window, &cut, is_inverted)
+    })
+    .await
+}
+
+/// A flame graph of pushed profiles, with the difference to another window or selector.
+#[utoipa::path(get, path = "/continuous/compare", tag = "continuous",
+    params(CostsQuery, Window, Before, FlameQuery, Direction),
+    responses((status = 200, body = Flame)))]
+async fn compare(
+    State(state): State<AppState>,
+    InQuery(query): InQuery<CostsQuery>,
+    InQuery(window): InQuery<Window>,
+    InQuery(before): InQuery<Before>,
+    InQuery(cut): InQuery<FlameQuery>,
+    InQuery(direction): InQuery<Direction>,
+) -> Result<Json<Flame>, Problem> {
+    let is_inverted = direction.invert;
+    ask(state, move |pushed| {
+        let window = window.fixed();
+        let old_window = match (before.before_from, before.before_to) {
+            (None, None) if before.before_selector.is_none() => window.before(),
+            (None, None) => window,
+            (from, to) => Window { from, to },
+        };
+        let mut old = query.clone();
+        if before.before_selector.is_some() {
+            old.selector = before.before_selector;
+        }
+        pushed.compare((&old, old_window), (&query, window), &cut, is_inverted)
+    })
+    .await
+}
+
+/// Values of pushed profiles over time.
+#[utoipa::path(get, path = "/continuous/values", tag = "continuous",
+    params(CostsQuery, Window, Steps),
+    responses((status = 200, body = CostsOverTime)))]
+async fn values(
+    State(state): State<AppState>,
+    InQuery(query): InQuery<CostsQuery>,
+    InQuery(window): InQuery<Window>,
+    InQuery(steps): InQuery<Steps>,
+) -> Result<Json<CostsOverTime>, Problem> {
+    ask(state, move |pushed| {
+        pushed.over_time(&query, window, steps.steps)
+    })
+    .await
+}
+
+/// The routes below `/api/v1`.
+pub(super) fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(series))
+        .routes(routes!(flame))
+        .routes(routes!(compare))
+        .routes(routes!(values))
+}

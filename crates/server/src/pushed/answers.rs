@@ -1,0 +1,661 @@
+//! Answers: series, flame graphs, values over time.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+use hprof_stacks::{CallTree, Node};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::Pushed;
+use super::batch::{At, Series};
+use super::kind::{self, NANOSECONDS};
+use super::scan::{Source, Wanted};
+use super::selector::{self, Selector, THREAD};
+use super::tree::{ROOT, Tree};
+use crate::time::Millis;
+use crate::views::ViewError;
+use crate::views::page::compile;
+use crate::views::profile::{Flame, FlameQuery, draw};
+
+/// Series of an answer.
+const MAX_SERIES: usize = 5_000;
+/// Lanes of an answer; the others are one.
+const MAX_LANES: usize = 20;
+/// Steps of a lane, if the request says nothing.
+const STEPS: u32 = 240;
+/// The most steps of a lane.
+const MAX_STEPS: u32 = 10_000;
+/// Nodes of a tree.
+const MAX_NODES: usize = 4_000_000;
+/// The window if the request says nothing: the last hour.
+const HOUR: i64 = 3_600_000;
+/// The group of rows without the label.
+const NONE: &str = "<none>";
+/// The lane of all groups beyond the largest.
+const OTHERS: &str = "<others>";
+
+/// A part of time.
+#[derive(Debug, Clone, Copy, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct Window {
+    /// Its first millisecond since 1970-01-01 UTC; an hour before its end without it.
+    pub from: Option<i64>,
+    /// The millisecond after its last; now without it.
+    pub to: Option<i64>,
+}
+
+/// Which series.
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct SeriesQuery {
+    /// Conditions of labels with commas between, such as `service="shop",pod=~"a.*"`; all series without it.
+    pub selector: Option<String>,
+}
+
+/// Which costs.
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct CostsQuery {
+    /// Conditions of labels with commas between, such as `service="shop",pod=~"a.*"`; all series without it.
+    pub selector: Option<String>,
+    /// The key of a kind of values, such as `samples`.
+    pub kind: String,
+    /// A label: costs are grouped by its values. `thread` groups by thread.
+    pub by: Option<String>,
+}
+
+/// A series of pushed profiles.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct SeriesFound {
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// The key of its kind of values.
+    pub kind: String,
+    /// The kind for people.
+    pub title: String,
+    /// The unit of its values.
+    pub unit: String,
+    /// Its first millisecond in the store.
+    pub from: i64,
+    /// The millisecond after its last.
+    pub to: i64,
+}
+
+/// The series of a window.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct SeriesList {
+    /// The series, by labels and kind.
+    pub series: Vec<SeriesFound>,
+    /// The values of each label.
+    pub labels: BTreeMap<String, Vec<String>>,
+    /// Limits of the answer, as sentences.
+    pub notes: Vec<String>,
+}
+
+/// The values of a group over time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Lane {
+    /// The value of the label; empty without a label.
+    pub group: String,
+    /// The sum of all values; of states the last.
+    pub total: u64,
+    /// The value of each step.
+    pub values: Vec<u64>,
+}
+
+/// Values over time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct CostsOverTime {
+    /// The unit of all values.
+    pub unit: String,
+    /// The start of the first step, in milliseconds since 1970-01-01 UTC.
+    pub from: i64,
+    /// The length of a step in milliseconds.
+    pub step: i64,
+    /// The groups, the largest first.
+    pub lanes: Vec<Lane>,
+    /// Limits of the answer, as sentences.
+    pub notes: Vec<String>,
+}
+
+/// The unit of values in answers: times are in milliseconds there.
+fn shown_unit(unit: &str) -> Cow<'static, str> {
+    match unit {
+        NANOSECONDS => Cow::Borrowed("ms"),
+        other => Cow::Owned(other.to_owned()),
+    }
+}
+
+/// Rounds nanoseconds to milliseconds so that the sum of what is rounded is the rounded sum.
+#[derive(Default)]
+struct Rounded(u128);
+
+impl Rounded {
+    fn next(&mut self, nanos: u64) -> u64 {
+        let millis = |nanos: u128| ((nanos + 500_000) / 1_000_000) as u64;
+        let before = millis(self.0);
+        self.0 += u128::from(nanos);
+        millis(self.0) - before
+    }
+}
+
+impl Window {
+    /// The same window with both ends.
+    pub fn fixed(self) -> Self {
+        let to = self.to.unwrap_or_else(|| Millis::now().0 + 1000);
+        let from = self.from.unwrap_or_else(|| to.saturating_sub(HOUR));
+        Self {
+            from: Some(from),
+            to: Some(to),
+        }
+    }
+
+    /// The window just before this one, as long as it.
+    pub fn before(self) -> Self {
+        let Self { from, to } = self.fixed();
+        let (from, to) = (from.unwrap_or_default(), to.unwrap_or_default());
+        Self {
+            from: Some(from.saturating_sub(to.saturating_sub(from))),
+            to: Some(from),
+        }
+    }
+
+    /// Its seconds. A row of a second is in it if the second begins in it, so that windows side by side have each once.
+    fn seconds(self) -> Result<(u32, u32), ViewError> {
+        let Self { from, to } = self.fixed();
+        let (from, to) = (from.unwrap_or_default(), to.unwrap_or_default());
+        if from >= to {
+            return Err(ViewError::invalid("from: an earlier time than `to`"));
+        }
+        let second = |millis: i64| {
+            let up = millis.max(0).saturating_add(999) / 1000;
+            u32::try_from(up).unwrap_or(u32::MAX)
+        };
+        Ok((second(from), second(to)))
+    }
+}
+
+fn parsed(selector: Option<&str>) -> Result<Selector, ViewError> {
+    Selector::parse(selector.unwrap_or_default()).map_err(ViewError::Invalid)
+}
+
+impl CostsQuery {
+    fn wanted(&self, window: Window) -> Result<Wanted, ViewError> {
+        let (from, to) = window.seconds()?;
+        Ok(Wanted {
+            selector: parsed(self.selector.as_deref())?,
+            kind: self.kind.clone(),
+            from,
+            to,
+        })
+    }
+
+    fn by(&self) -> Option<&str> {
+        self.by.as_deref().filter(|by| !by.is_empty())
+    }
+}
+
+/// The group of a row.
+fn group<'a>(by: &str, series: &'a Series, source: &'a Source, at: At) -> &'a str {
+    let value = match by {
+        THREAD => source
+            .stacks
+            .names
+            .get(at.thread as usize)
+            .map_or("", |name| name),
+        by => selector::value(series, by),
+    };
+    if value.is_empty() { NONE } else { value }
+}
+
+/// The costs of stacks.
+#[derive(Default)]
+struct Sums {
+    tree: Tree,
+    own: Vec<u64>,
+    unit: Option<String>,
+}
+
+impl Sums {
+    fn add(
+        &mut self,
+        source: &Source,
+        by: Option<&str>,
+        is_counted: impl Fn(&Arc<Series>, At) -> bool,
+    ) -> io::Result<()> {
+        let mut groups: FxHashMap<&str, u32> = FxHashMap::default();
+        let mut known: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+        let mut way = Vec::new();
+        for (series, rows) in &source.parts {
+            self.unit.get_or_insert_with(|| series.unit.clone());
+            for &(at, value) in rows {
+                if !is_counted(series, at) {
+                    continue;
+                }
+                let root = match by {
+                    None => ROOT,
+                    Some(by) => {
+                        let group = group(by, series, source, at);
+                        *groups.entry(group).or_insert_with(|| {
+                            let name = self.tree.name(group);
+                            self.tree.child(ROOT, name)
+                        })
+                    }
+                };
+                // Up to a frame that is known, then down again.
+                let mut node = at.node;
+                let mut here = loop {
+                    if node == ROOT {
+                        break root;
+                    }
+                    if let Some(&found) = known.get(&(root, node)) {
+                        break found;
+                    }
+                    way.push(node);
+                    node = match source.stacks.nodes.get(node as usize) {
+                        Some(&(parent, _)) if parent < node => parent,
+                        _ => ROOT,
+                    };
+                };
+                while let Some(node) = way.pop() {
+                    let name = source.stacks.nodes.get(node as usize).map_or(0, |it| it.1);
+                    let name = source.stacks.names.get(name as usize);
+                    let name = self.tree.name(name.map_or("", |name| name));
+                    here = self.tree.child(here, name);
+                    known.insert((root, node), here);
+                }
+                if self.own.len() <= here as usize {
+                    self.own.resize(self.tree.nodes.len(), 0);
+                }
+                let own = &mut self.own[here as usize];
+                *own = own.saturating_add(value);
+            }
+            if self.tree.nodes.len() > MAX_NODES {
+                return Err(io::Error::other(TooMany));
+            }
+        }
+        Ok(())
+    }
+
+    /// The call tree of stacks with a method that a filter matches, from the outermost or the innermost method on.
+    fn call_tree(mut self, filter: Option<&str>, is_inverted: bool) -> Result<CallTree, ViewError> {
+        let filter = filter.filter(|text| !text.is_empty()).map(compile);
+        let filter = filter.transpose()?;
+        self.own.resize(self.tree.nodes.len(), 0);
+        let nodes = &self.tree.nodes;
+        if let Some(filter) = filter {
+            let names = self.tree.names.iter();
+            let matching: Vec<bool> = names.map(|name| filter.is_match(name)).collect();
+            let mut is_in = vec![false; nodes.len()];
+            for (at, &(parent, name)) in nodes.iter().enumerate().skip(1) {
+                is_in[at] = is_in[parent as usize] || matching[name as usize];
+                if !is_in[at] {
+                    self.own[at] = 0;
+                }
+            }
+        }
+        if self.unit.as_deref() == Some(NANOSECONDS) {
+            let mut rounded = Rounded::default();
+            self.own
+                .iter_mut()
+                .for_each(|own| *own = rounded.next(*own));
+        }
+        if is_inverted {
+            let mut inverted = Self {
+                unit: self.unit.clone(),
+                ..Self::default()
+            };
+            for (at, &own) in self.own.iter().enumerate().filter(|it| *it.1 > 0) {
+                let (mut node, mut here) = (at as u32, ROOT);
+                while node != ROOT {
+                    let (parent, name) = nodes[node as usize];
+                    let name = inverted.tree.name(&self.tree.names[name as usize]);
+                    here = inverted.tree.child(here, name);
+                    node = parent;
+                }
+                if inverted.tree.nodes.len() > MAX_NODES {
+                    return Err(too_much());
+                }
+                inverted.own.resize(inverted.tree.nodes.len(), 0);
+                inverted.own[here as usize] += own;
+            }
+            self = inverted;
+        }
+        Ok(self.finish())
+    }
+
+    /// The tree with the largest in front. Callers have smaller numbers, so one walk from the end does.
+    fn finish(self) -> CallTree {
+        let mut below: Vec<Vec<Node>> = Vec::new();
+        below.resize_with(self.tree.nodes.len(), Vec::new);
+        for (at, &(parent, name)) in self.tree.nodes.iter().enumerate().skip(1).rev() {
+            let mut children = std::mem::take(&mut below[at]);
+            let own = self.own.get(at).copied().unwrap_or(0);
+            let sum = |sum: u64, child: &Node| sum.saturating_add(child.total);
+            let total = children.iter().fold(own, sum);
+            if total == 0 {
+                continue;
+            }
+            sort(&mut children);
+            let name = self.tree.names[name as usize].clone();
+            below[parent as usize].push(Node {
+                name,
+                own,
+                total,
+                children,
+            });
+        }
+        let mut roots = below.swap_remove(0);
+        sort(&mut roots);
+        let sum = |sum: u64, node: &Node| sum.saturating_add(node.total);
+        CallTree {
+            total: roots.iter().fold(0, sum),
+            roots,
+        }
+    }
+}
+
+fn sort(nodes: &mut [Node]) {
+    nodes.sort_by(|a, b| b.total.cmp(&a.total).then_with(|| a.name.cmp(&b.name)));
+}
+
+/// The stacks of an answer are too many.
+#[derive(Debug, thiserror::Error)]
+#[error("too many stacks")]
+struct TooMany;
+
+fn too_much() -> ViewError {
+    ViewError::TooLong(format!(
+        "the stacks of this window have more than {MAX_NODES} frames; narrow the window or the selector"
+    ))
+}
+
+fn of_scan(error: io::Error) -> ViewError {
+    match error.get_ref().is_some_and(|inner| inner.is::<TooMany>()) {
+        true => too_much(),
+        false => ViewError::failed(error),
+    }
+}
+
+impl Pushed {
+    /// The series that have values in a window.
+    ///
+    /// # Errors
+    /// If the selector or the window makes no sense.
+    pub fn series(&self, query: &SeriesQuery, window: Window) -> Result<SeriesList, ViewError> {
+        let selector = parsed(query.selector.as_deref())?;
+        let (from, to) = window.seconds()?;
+        let mut found: BTreeMap<Arc<Series>, (u32, u32)> = BTreeMap::new();
+        self.each_series(|series, first, last| {
+            if first < to && last >= from && selector.takes(series) {
+                let span = found.entry(Arc::clone(series)).or_insert((first, last));
+                *span = (span.0.min(first), span.1.max(last));
+            }
+        });
+        let mut notes = Vec::new();
+        if found.len() > MAX_SERIES {
+            let left = found.len() - MAX_SERIES;
+            notes.push(format!(
+                "{left} more series are left out; narrow the selector"
+            ));
+        }
+        let mut labels: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for series in found.keys() {
+            for (label, value) in &series.labels {
+                labels.entry(label.clone()).or_default().push(value.clone());
+            }
+        }
+        for values in labels.values_mut() {
+            values.sort();
+            values.dedup();
+        }
+        let millis = |second: u32| i64::from(second) * 1000;
+        let series = found.into_iter().take(MAX_SERIES);
+        let series = series.map(|(series, (from, to))| SeriesFound {
+            labels: series.labels.clone(),
+            kind: series.kind.clone(),
+            title: kind::title(&series.kind),
+            unit: shown_unit(&series.unit).into_owned(),
+            from: millis(from),
+            to: millis(to) + 1000,
+        });
+        Ok(SeriesList {
+            series: series.collect(),
+            labels,
+            notes,
+        })
+    }
+
+    /// The last second of each series of a state.
+    fn last_seconds(&self, wanted: &Wanted) -> io::Result<FxHashMap<Arc<Series>, u32>> {
+        let mut last: FxHashMap<Arc<Series>, u32> = FxHashMap::default();
+        self.scan(wanted, |source| {
+            for (series, rows) in &source.parts {
+                let newest = rows.iter().map(|row| row.0.second).max().unwrap_or(0);
+                let known = last.entry(Arc::clone(series)).or_default();
+                *known = newest.max(*known);
+            }
+            Ok(())
+        })?;
+        Ok(last)
+    }
+
+    fn sums(&self, query: &CostsQuery, window: Window) -> Result<Sums, ViewError> {
+        let wanted = query.wanted(window)?;
+        let mut sums = Sums::default();
+        let last = match kind::is_state(&query.kind) {
+            false => None,
+            true => Some(self.last_seconds(&wanted).map_err(of_scan)?),
+        };
+        let is_counted = |series: &Arc<Series>, at: At| match &last {
+            None => true,
+            Some(last) => last.get(series) == Some(&at.second),
+        };
+        let scanned = self.scan(&wanted, |source| sums.add(source, query.by(), is_counted));
+        scanned.map_err(of_scan)?;
+        Ok(sums)
+    }
+
+    /// A sentence for a question that nothing answers.
+    fn nothing(&self, query: &CostsQuery, window: Window) -> Result<String, ViewError> {
+        let series = SeriesQuery {
+            selector: query.selector.clone(),
+        };
+        let found = self.series(&series, window)?.series;
+        let mut kinds: Vec<String> = found.into_iter().map(|series| series.kind).collect();
+        kinds.sort();
+        kinds.dedup();
+        Ok(match kinds.is_empty() {
+            true => "no series of the selector has values in this window".to_owned(),
+            false => format!(
+                "no series of the selector has {} in this window; there are {}",
+                query.kind,
+                kinds.join(", ")
+            ),
+        })
+    }
+
+    /// A flame graph of a window.
+    ///
+    /// # Errors
+    /// If the query makes no sense, the answer is too large, or the disk fails.
+    pub fn flame(
+        &self,
+        query: &CostsQuery,
+        window: Window,
+        cut: &FlameQuery,
+        is_inverted: bool,
+    ) -> Result<Flame, ViewError> {
+        let sums = self.sums(query, window)?;
+        let unit = shown_unit(sums.unit.as_deref().unwrap_or_default());
+        let tree = sums.call_tree(cut.filter.as_deref(), is_inverted)?;
+        let mut flame = draw(&tree, None, unit, cut.least)?;
+        if flame.total == 0 {
+            flame.notes.push(self.nothing(query, window)?);
+        }
+        if kind::is_state(&query.kind) {
+            flame
+                .notes
+                .push("the last values of each series in the window".to_owned());
+        }
+        Ok(flame)
+    }
+
+    /// A flame graph of one question with the difference to another, whose values are scaled to the same sum.
+    ///
+    /// # Errors
+    /// As [`Self::flame`] has them.
+    pub fn compare(
+        &self,
+        before: (&CostsQuery, Window),
+        after: (&CostsQuery, Window),
+        cut: &FlameQuery,
+        is_inverted: bool,
+    ) -> Result<Flame, ViewError> {
+        let filter = cut.filter.as_deref();
+        let old = self
+            .sums(before.0, before.1)?
+            .call_tree(filter, is_inverted)?;
+        let sums = self.sums(after.0, after.1)?;
+        let unit = shown_unit(sums.unit.as_deref().unwrap_or_default());
+        let new = sums.call_tree(filter, is_inverted)?;
+        let mut flame = draw(&new, Some(&old), unit.clone(), cut.least)?;
+        for (tree, (query, window), which) in [(&old, before, "before"), (&new, after, "after")] {
+            if tree.total == 0 {
+                let reason = self.nothing(query, window)?;
+                flame.notes.push(format!("{which}: {reason}"));
+            }
+        }
+        if old.total != new.total {
+            flame.notes.push(format!(
+                "the window before has {} {unit} in all, and is scaled to {}",
+                old.total, new.total
+            ));
+        }
+        flame
+            .notes
+            .push("frames that only the window before has are not shown".to_owned());
+        Ok(flame)
+    }
+
+    /// Values over time, by group.
+    ///
+    /// # Errors
+    /// If the query makes no sense, or the disk fails.
+    pub fn over_time(
+        &self,
+        query: &CostsQuery,
+        window: Window,
+        steps: Option<u32>,
+    ) -> Result<CostsOverTime, ViewError> {
+        let wanted = query.wanted(window)?;
+        let steps = steps.unwrap_or(STEPS);
+        if !(1..=MAX_STEPS).contains(&steps) {
+            return Err(ViewError::Invalid(format!(
+                "steps: a number from 1 to {MAX_STEPS}"
+            )));
+        }
+        let length = wanted.to.saturating_sub(wanted.from).max(1);
+        let step = length.div_ceil(steps).max(1);
+        let count = length.div_ceil(step) as usize;
+        let is_state = kind::is_state(&query.kind);
+        let mut unit = None;
+        let mut groups: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+        // The last second of each series and group in a step, and its sum.
+        let mut states: FxHashMap<(Arc<Series>, String, usize), (u32, u64)> = FxHashMap::default();
+        let scanned = self.scan(&wanted, |source| {
+            for (series, rows) in &source.parts {
+                unit.get_or_insert_with(|| series.unit.clone());
+                for &(at, value) in rows {
+                    let place = (at.second.saturating_sub(wanted.from) / step) as usize;
+                    let group = query.by().map_or("", |by| group(by, series, source, at));
+                    if is_state {
+                        let key = (Arc::clone(series), group.to_owned(), place);
+                        let state = states.entry(key).or_default();
+                        match at.second.cmp(&state.0) {
+                            std::cmp::Ordering::Greater => *state = (at.second, value),
+                            std::cmp::Ordering::Equal => state.1 = state.1.saturating_add(value),
+                            std::cmp::Ordering::Less => {}
+                        }
+                        continue;
+                    }
+                    if !groups.contains_key(group) {
+                        groups.insert(group.to_owned(), vec![0; count]);
+                    }
+                    let values = groups.get_mut(group).and_then(|it| it.get_mut(place));
+                    if let Some(sum) = values {
+                        *sum = sum.saturating_add(value);
+                    }
+                }
+            }
+            Ok(())
+        });
+        scanned.map_err(of_scan)?;
+        for ((_, group, place), (_, value)) in states {
+            let values = groups.entry(group).or_insert_with(|| vec![0; count]);
+            if let Some(sum) = values.get_mut(place) {
+                *sum = sum.saturating_add(value);
+            }
+        }
+        let lanes = groups.into_iter().map(|(group, mut values)| {
+            if unit.as_deref() == Some(NANOSECONDS) {
+                let mut rounded = Rounded::default();
+                values
+                    .iter_mut()
+                    .for_each(|value| *value = rounded.next(*value));
+            }
+            Lane {
+                total: total(&values, is_state),
+                group,
+                values,
+            }
+        });
+        let mut lanes: Vec<Lane> = lanes.collect();
+        lanes.sort_by(|a, b| b.total.cmp(&a.total).then_with(|| a.group.cmp(&b.group)));
+        let mut notes = Vec::new();
+        if lanes.len() > MAX_LANES {
+            let small = lanes.split_off(MAX_LANES - 1);
+            notes.push(format!("{} groups are one lane, {OTHERS}", small.len()));
+            let mut values = vec![0_u64; count];
+            for lane in small {
+                for (sum, value) in values.iter_mut().zip(lane.values) {
+                    *sum = sum.saturating_add(value);
+                }
+            }
+            lanes.push(Lane {
+                group: OTHERS.to_owned(),
+                total: total(&values, is_state),
+                values,
+            });
+        }
+        if lanes.is_empty() {
+            notes.push(self.nothing(query, window)?);
+        }
+        Ok(CostsOverTime {
+            unit: shown_unit(unit.as_deref().unwrap_or_default()).into_owned(),
+            from: i64::from(wanted.from) * 1000,
+            step: i64::from(step) * 1000,
+            lanes,
+            notes,
+        })
+    }
+}
+
+/// The sum of values; of states the last that there is.
+fn total(values: &[u64], is_state: bool) -> u64 {
+    match is_state {
+        true => values
+            .iter()
+            .rev()
+            .find(|it| **it > 0)
+            .copied()
+            .unwrap_or(0),
+        false => values
+            .iter()
+            .fold(0, |sum, &value| sum.saturating_add(value)),
+    }
+}

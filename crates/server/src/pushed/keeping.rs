@@ -1,0 +1,196 @@
+//! Merges segments, makes old ones coarser, and removes those that are too old or too much.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::batch::{At, Series};
+use super::segment::{self, Segment};
+use super::tree::Tree;
+use super::{Pushed, Shared, failed, log};
+use crate::config::PushedRetention;
+use crate::problem::Problem;
+use crate::state::AppState;
+use crate::time::Millis;
+
+/// How often it looks.
+const PAUSE: Duration = Duration::from_secs(60);
+/// Segments of one level that are merged.
+const MERGED: usize = 8;
+/// Segments of this level are not merged any more.
+const LAST_LEVEL: u32 = 4;
+/// The rows of a merged segment.
+const MAX_ROWS: u64 = 32 << 20;
+const DAY: u32 = 24 * 60 * 60;
+/// Rows older than the first number of seconds are summed over as many as the second.
+const COARSER: [(u32, u32); 2] = [(7 * DAY, 60), (DAY, 10)];
+
+/// Looks again and again.
+pub async fn run(state: AppState) {
+    loop {
+        tokio::time::sleep(PAUSE).await;
+        let kept = state.blocking(|state| {
+            if let Some(pushed) = state.pushed() {
+                let keep = state.config().keep_pushed;
+                let kept = pushed.keep(keep, Millis::now());
+                kept.map_err(Problem::internal)?;
+            }
+            Ok(())
+        });
+        // A failure is in the log, and the next look may succeed.
+        let _ = kept.await;
+    }
+}
+
+/// The second of a row that is this old.
+fn coarse(second: u32, now: u32) -> u32 {
+    let age = now.saturating_sub(second);
+    let step = COARSER.iter().find(|known| age > known.0);
+    step.map_or(second, |&(_, step)| second / step * step + step / 2)
+}
+
+impl Pushed {
+    /// Merges what is due, and removes what is too old or too much.
+    ///
+    /// # Errors
+    /// If the disk or the index fails.
+    pub fn keep(&self, keep: PushedRetention, now: Millis) -> io::Result<()> {
+        let shared = &self.shared;
+        let _alone = shared.keeping.lock();
+        let now = u32::try_from(now.0 / 1000).unwrap_or(u32::MAX);
+        remove(shared, keep, now)?;
+        for level in 0..LAST_LEVEL {
+            loop {
+                let mut due: Vec<Arc<Segment>> = shared.held.read().segments.clone();
+                due.retain(|segment| segment.level == level);
+                due.sort_by_key(|segment| segment.span());
+                due.truncate(MERGED);
+                let rows: u64 = due.iter().map(|segment| segment.rows()).sum();
+                if due.len() < MERGED || rows > MAX_ROWS {
+                    break;
+                }
+                merge(shared, &due, level + 1, now)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Takes segments out of the list, and removes their files. Who reads them has them open.
+fn drop_segments(shared: &Shared, gone: &[u64]) -> io::Result<()> {
+    for &number in gone {
+        fs::remove_file(shared.segment(number))?;
+    }
+    Ok(())
+}
+
+fn remove(shared: &Shared, keep: PushedRetention, now: u32) -> io::Result<()> {
+    let mut all = shared.held.read().segments.clone();
+    all.sort_by_key(|segment| segment.span().1);
+    let mut occupied: u64 = all.iter().map(|segment| segment.bytes).sum();
+    let oldest = now.saturating_sub(keep.days.saturating_mul(DAY));
+    let mut gone = Vec::new();
+    for segment in all {
+        if segment.span().1 < oldest || occupied > keep.bytes {
+            occupied -= segment.bytes;
+            gone.push(segment.number);
+        }
+    }
+    if gone.is_empty() {
+        return Ok(());
+    }
+    shared.index.change(None, &gone, None).map_err(failed)?;
+    let mut held = shared.held.write();
+    held.segments
+        .retain(|segment| !gone.contains(&segment.number));
+    drop(held);
+    tracing::info!(segments = gone.len(), "pushed profiles are removed");
+    drop_segments(shared, &gone)
+}
+
+/// Puts one segment in the place of some.
+fn merge(shared: &Shared, due: &[Arc<Segment>], level: u32, now: u32) -> io::Result<()> {
+    let number = shared.next_segment.fetch_add(1, Ordering::Relaxed);
+    let path = shared.segment(number);
+    let new = path.with_extension("new");
+    let mut tree = Tree::default();
+    let mut maps = Vec::new();
+    let mut places: BTreeMap<&Arc<Series>, Vec<(usize, usize)>> = BTreeMap::new();
+    for (at, segment) in due.iter().enumerate() {
+        let stacks = segment.stacks()?;
+        let names: Vec<u32> = stacks.names.iter().map(|name| tree.name(name)).collect();
+        let nodes = tree.take(&names, &stacks.nodes);
+        maps.push((names, nodes));
+        for (of_segment, part) in segment.parts.iter().enumerate() {
+            places
+                .entry(&part.series)
+                .or_default()
+                .push((at, of_segment));
+        }
+    }
+    let mut writer = segment::Writer::create(&new)?;
+    for (series, places) in places {
+        let mut rows: Vec<(At, u64)> = Vec::new();
+        let is_state = super::kind::is_state(&series.kind);
+        for (at, of_segment) in places {
+            let (names, nodes) = &maps[at];
+            for (row, value) in due[at].rows_of(&due[at].parts[of_segment])? {
+                let mapped = |map: &[u32], at: u32| map.get(at as usize).copied().unwrap_or(0);
+                let at = At {
+                    // States of a minute do not add up.
+                    second: if is_state {
+                        row.second
+                    } else {
+                        coarse(row.second, now)
+                    },
+                    thread: mapped(names, row.thread),
+                    node: mapped(nodes, row.node),
+                };
+                rows.push((at, value));
+            }
+        }
+        rows.sort_unstable_by_key(|row| row.0);
+        rows.dedup_by(|next, row| {
+            let is_same = next.0 == row.0;
+            if is_same {
+                row.1 = row.1.saturating_add(next.1);
+            }
+            is_same
+        });
+        writer.add(series, &mut rows)?;
+    }
+    writer.finish(&tree)?;
+    fs::rename(&new, &path)?;
+    log::sync_folder(&shared.folder)?;
+    let merged = Segment::open(&path, number, level)?;
+    let gone: Vec<u64> = due.iter().map(|segment| segment.number).collect();
+    let changed = shared.index.change(Some(&merged), &gone, None);
+    changed.map_err(failed)?;
+    let mut held = shared.held.write();
+    held.segments
+        .retain(|segment| !gone.contains(&segment.number));
+    held.segments.push(Arc::new(merged));
+    drop(held);
+    drop_segments(shared, &gone)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_rows_are_coarser() {
+        let now = 20 * DAY;
+        assert_eq!(coarse(now - 17, now), now - 17);
+        let day = now - 2 * DAY;
+        assert_eq!([day + 1, day + 9].map(|at| coarse(at, now)), [day + 5; 2]);
+        let week = now - 9 * DAY;
+        assert_eq!(
+            [week + 1, week + 59].map(|at| coarse(at, now)),
+            [week + 30; 2]
+        );
+    }
+}

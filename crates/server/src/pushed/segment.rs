@@ -1,0 +1,402 @@
+//! Segments: files of costs that never change, in columns.
+//!
+//! A segment has a block for each series, then one for the tree of stacks with its names, then a table of all blocks in
+//! JSON, and at its end place and length of that table. Blocks are compressed by zlib, whose checksum shows damage. A
+//! block of a series has its rows by time, thread and stack: first all times, each as the distance from the one before,
+//! then all threads, all stacks, all values, as numbers of variable length.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use flate2::Compression;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
+use serde::{Deserialize, Serialize};
+
+use super::batch::{At, Series};
+use super::tree::Tree;
+
+/// How files begin and end.
+const MAGIC: &[u8; 8] = b"HPRSEG1\n";
+/// Place, length and magic at the end.
+const TAIL: usize = 24;
+
+/// A part of a file.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Block {
+    at: u64,
+    /// Bytes in the file.
+    packed: u64,
+    /// Bytes without compression.
+    bytes: u64,
+}
+
+/// A series in a segment.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Part {
+    /// The series.
+    #[serde(with = "shared")]
+    pub series: Arc<Series>,
+    /// Its first second.
+    pub from: u32,
+    /// Its last second.
+    pub to: u32,
+    /// The number of its rows.
+    pub rows: u64,
+    /// The sum of their values.
+    pub total: u64,
+    block: Block,
+}
+
+/// A series as its fields.
+mod shared {
+    use super::{Arc, Deserialize, Serialize, Series};
+
+    pub(super) fn serialize<S: serde::Serializer>(
+        series: &Arc<Series>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        Series::serialize(series, to)
+    }
+
+    pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(
+        from: D,
+    ) -> Result<Arc<Series>, D::Error> {
+        Series::deserialize(from).map(Arc::new)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Table {
+    parts: Vec<Part>,
+    tree: Block,
+}
+
+/// Writes a number of variable length, seven bits in each byte.
+fn put(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+/// Numbers of variable length.
+struct Numbers<'a>(&'a [u8]);
+
+impl Numbers<'_> {
+    fn next(&mut self) -> io::Result<u64> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let (&byte, rest) = self.0.split_first().ok_or_else(damaged)?;
+            self.0 = rest;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(number);
+            }
+        }
+        Err(damaged())
+    }
+
+    fn small(&mut self) -> io::Result<u32> {
+        u32::try_from(self.next()?).map_err(|_| damaged())
+    }
+}
+
+fn damaged() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        "a segment of pushed profiles is damaged",
+    )
+}
+
+/// A segment under construction.
+pub(super) struct Writer {
+    file: File,
+    length: u64,
+    parts: Vec<Part>,
+}
+
+impl Writer {
+    /// Begins a file.
+    pub(super) fn create(path: &Path) -> io::Result<Self> {
+        let mut file = File::create(path)?;
+        file.write_all(MAGIC)?;
+        Ok(Self {
+            file,
+            length: MAGIC.len() as u64,
+            parts: Vec::new(),
+        })
+    }
+
+    fn block(&mut self, bytes: &[u8]) -> io::Result<Block> {
+        let mut packed = ZlibEncoder::new(Vec::new(), Compression::new(6));
+        packed.write_all(bytes)?;
+        let packed = packed.finish()?;
+        self.file.write_all(&packed)?;
+        let block = Block {
+            at: self.length,
+            packed: packed.len() as u64,
+            bytes: bytes.len() as u64,
+        };
+        self.length += block.packed;
+        Ok(block)
+    }
+
+    /// Adds a series with its rows, which this sorts.
+    pub(super) fn add(&mut self, series: &Arc<Series>, rows: &mut [(At, u64)]) -> io::Result<()> {
+        rows.sort_unstable_by_key(|row| row.0);
+        let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
+            return Ok(());
+        };
+        let (from, to) = (first.0.second, last.0.second);
+        let mut bytes = Vec::with_capacity(rows.len() * 5);
+        let mut before = from;
+        for (at, _) in rows.iter() {
+            put(&mut bytes, u64::from(at.second - before));
+            before = at.second;
+        }
+        rows.iter()
+            .for_each(|(at, _)| put(&mut bytes, at.thread.into()));
+        rows.iter()
+            .for_each(|(at, _)| put(&mut bytes, at.node.into()));
+        rows.iter().for_each(|(_, value)| put(&mut bytes, *value));
+        let block = self.block(&bytes)?;
+        self.parts.push(Part {
+            series: Arc::clone(series),
+            from,
+            to,
+            rows: rows.len() as u64,
+            total: rows.iter().fold(0, |sum, row| sum.saturating_add(row.1)),
+            block,
+        });
+        Ok(())
+    }
+
+    /// Ends the file with the tree that all rows refer to; the file survives a crash afterwards.
+    pub(super) fn finish(mut self, tree: &Tree) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        put(&mut bytes, tree.names.len() as u64);
+        tree.names
+            .iter()
+            .for_each(|name| put(&mut bytes, name.len() as u64));
+        tree.names
+            .iter()
+            .for_each(|name| bytes.extend(name.as_bytes()));
+        put(&mut bytes, tree.nodes.len() as u64);
+        for (at, node) in tree.nodes.iter().enumerate() {
+            put(&mut bytes, at as u64 - u64::from(node.0));
+        }
+        tree.nodes
+            .iter()
+            .for_each(|node| put(&mut bytes, node.1.into()));
+        let tree = self.block(&bytes)?;
+        let parts = std::mem::take(&mut self.parts);
+        let table = serde_json::to_vec(&Table { parts, tree })?;
+        let table = self.block(&table)?;
+        for number in [table.at, table.packed] {
+            self.file.write_all(&number.to_le_bytes())?;
+        }
+        self.file.write_all(MAGIC)?;
+        self.file.sync_all()
+    }
+}
+
+/// An open segment.
+#[derive(Debug)]
+pub(super) struct Segment {
+    /// Its number, which is its name.
+    pub number: u64,
+    /// How often its rows were merged.
+    pub level: u32,
+    file: File,
+    /// The bytes of its file.
+    pub bytes: u64,
+    /// Its series.
+    pub parts: Vec<Part>,
+    tree: Block,
+}
+
+/// Names and nodes of a segment's tree.
+pub(super) struct Stacks {
+    pub names: Vec<Box<str>>,
+    pub nodes: Vec<(u32, u32)>,
+}
+
+impl Segment {
+    /// Opens a file.
+    pub(super) fn open(path: &Path, number: u64, level: u32) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let bytes = file.metadata()?.len();
+        let mut tail = [0; TAIL];
+        let at = bytes.checked_sub(TAIL as u64).ok_or_else(damaged)?;
+        file.read_exact_at(&mut tail, at)?;
+        let number_at = |at: usize| {
+            let number = tail.get(at..at + 8).and_then(|it| it.try_into().ok());
+            number.map_or(0, u64::from_le_bytes)
+        };
+        if tail.get(16..) != Some(&MAGIC[..]) {
+            return Err(damaged());
+        }
+        let (at, packed) = (number_at(0), number_at(8));
+        if at.saturating_add(packed) > bytes {
+            return Err(damaged());
+        }
+        let mut table = vec![0; usize::try_from(packed).map_err(|_| damaged())?];
+        file.read_exact_at(&mut table, at)?;
+        let mut json = Vec::new();
+        ZlibDecoder::new(&table[..]).read_to_end(&mut json)?;
+        let table: Table = serde_json::from_slice(&json)?;
+        Ok(Self {
+            number,
+            level,
+            file,
+            bytes,
+            parts: table.parts,
+            tree: table.tree,
+        })
+    }
+
+    /// Its first and last second.
+    pub(super) fn span(&self) -> (u32, u32) {
+        let from = self.parts.iter().map(|part| part.from).min();
+        let to = self.parts.iter().map(|part| part.to).max();
+        (from.unwrap_or(0), to.unwrap_or(0))
+    }
+
+    /// The number of its rows.
+    pub(super) fn rows(&self) -> u64 {
+        self.parts.iter().map(|part| part.rows).sum()
+    }
+
+    fn read(&self, block: Block) -> io::Result<Vec<u8>> {
+        if block.at.saturating_add(block.packed) > self.bytes {
+            return Err(damaged());
+        }
+        let mut packed = vec![0; usize::try_from(block.packed).map_err(|_| damaged())?];
+        self.file.read_exact_at(&mut packed, block.at)?;
+        let mut bytes = Vec::new();
+        ZlibDecoder::new(&packed[..])
+            .take(block.bytes + 1)
+            .read_to_end(&mut bytes)?;
+        match bytes.len() as u64 == block.bytes {
+            true => Ok(bytes),
+            false => Err(damaged()),
+        }
+    }
+
+    /// The rows of a series.
+    pub(super) fn rows_of(&self, part: &Part) -> io::Result<Vec<(At, u64)>> {
+        let bytes = self.read(part.block)?;
+        let mut numbers = Numbers(&bytes);
+        let count = usize::try_from(part.rows).map_err(|_| damaged())?;
+        if count > bytes.len() {
+            return Err(damaged());
+        }
+        let mut rows = Vec::with_capacity(count);
+        let mut second = part.from;
+        for _ in 0..count {
+            second = second.checked_add(numbers.small()?).ok_or_else(damaged)?;
+            let at = At {
+                second,
+                thread: 0,
+                node: 0,
+            };
+            rows.push((at, 0));
+        }
+        for row in &mut rows {
+            row.0.thread = numbers.small()?;
+        }
+        for row in &mut rows {
+            row.0.node = numbers.small()?;
+        }
+        for row in &mut rows {
+            row.1 = numbers.next()?;
+        }
+        Ok(rows)
+    }
+
+    /// The stacks that rows refer to.
+    pub(super) fn stacks(&self) -> io::Result<Stacks> {
+        let bytes = self.read(self.tree)?;
+        let mut numbers = Numbers(&bytes);
+        let count = numbers.small()?;
+        let mut lengths = Vec::new();
+        for _ in 0..count {
+            lengths.push(numbers.small()? as usize);
+        }
+        let mut names = Vec::with_capacity(lengths.len());
+        for length in lengths {
+            let (name, rest) = numbers.0.split_at_checked(length).ok_or_else(damaged)?;
+            numbers.0 = rest;
+            names.push(String::from_utf8_lossy(name).into());
+        }
+        let count = numbers.small()?;
+        let mut nodes = Vec::new();
+        for at in 0..count {
+            let parent = at.checked_sub(numbers.small()?).ok_or_else(damaged)?;
+            nodes.push((parent, 0));
+        }
+        for node in &mut nodes {
+            node.1 = numbers.small()?;
+            if node.1 as usize >= names.len() {
+                return Err(damaged());
+            }
+        }
+        Ok(Stacks { names, nodes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::batch::series;
+    use super::super::kind;
+    use super::*;
+
+    #[test]
+    fn rows_come_back_and_damage_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("1.seg");
+        let mut tree = Tree::default();
+        let (main, work) = (tree.stack(["main"]), tree.stack(["main", "work"]));
+        let thread = tree.name("worker");
+        let kind = kind::of_sender("samples", "count");
+        let series = Arc::new(series([("host.name".to_owned(), "a".to_owned())], &kind));
+        let row = |second, node, value| {
+            let at = At {
+                second,
+                thread,
+                node,
+            };
+            (at, value)
+        };
+        let mut rows = vec![row(9, work, u64::MAX), row(7, main, 3), row(7, work, 1)];
+        let mut writer = Writer::create(&path).unwrap();
+        writer.add(&series, &mut rows).unwrap();
+        writer.finish(&tree).unwrap();
+        let segment = Segment::open(&path, 1, 0).unwrap();
+        assert_eq!((segment.span(), segment.rows()), ((7, 9), 3));
+        assert_eq!(segment.parts[0].series, series);
+        let read = segment.rows_of(&segment.parts[0]).unwrap();
+        assert_eq!(
+            read,
+            [row(7, main, 3), row(7, work, 1), row(9, work, u64::MAX)]
+        );
+        let stacks = segment.stacks().unwrap();
+        assert_eq!((stacks.names, stacks.nodes), (tree.names, tree.nodes));
+        let whole = std::fs::read(&path).unwrap();
+        for at in 8..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0x55;
+            std::fs::write(&path, &bytes).unwrap();
+            let read = Segment::open(&path, 1, 0).and_then(|segment| {
+                let rows = segment.rows_of(&segment.parts[0])?;
+                segment.stacks().map(|_| rows)
+            });
+            assert!(read.is_err(), "byte {at}");
+        }
+    }
+}

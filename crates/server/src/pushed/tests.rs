@@ -1,0 +1,245 @@
+//! The store as a whole: what is acknowledged counts once, wherever the process ends.
+
+use std::fs;
+
+use super::*;
+use crate::config::PushedRetention;
+use crate::views::profile::FlameQuery;
+
+/// 2023-11-14, in seconds.
+const START: u64 = 1_700_000_000;
+const KEEP: PushedRetention = PushedRetention {
+    days: 3650,
+    bytes: u64::MAX,
+};
+
+/// A profile of collapsed stacks of ten seconds.
+fn entry(name: &str, from: u64, stacks: &str) -> Entry {
+    let ingest = Ingest {
+        name: name.to_owned(),
+        from: Some(from.to_string()),
+        until: Some((from + 10).to_string()),
+    };
+    Entry {
+        protocol: Protocol::Ingest(ingest, "text/plain".to_owned()),
+        is_packed: false,
+        came: from + 10,
+        body: stacks.as_bytes().to_vec(),
+    }
+}
+
+fn put(store: &Pushed, entry: Entry) {
+    let batch = entry.decode().expect("a profile");
+    let (done, answer) = oneshot::channel();
+    let job = Job { entry, batch, done };
+    assert!(store.queue.send(Task::Write(job)).is_ok());
+    answer.blocking_recv().expect("an answer").expect("written");
+}
+
+fn window(from: u64, to: u64) -> Window {
+    Window {
+        from: Some(from as i64 * 1000),
+        to: Some(to as i64 * 1000),
+    }
+}
+
+fn query(selector: &str, by: Option<&str>) -> CostsQuery {
+    CostsQuery {
+        selector: Some(selector.to_owned()),
+        kind: "samples".to_owned(),
+        by: by.map(str::to_owned),
+    }
+}
+
+const ALL: (u64, u64) = (START - 1000, START + 1_000_000);
+
+fn total(store: &Pushed, selector: &str, (from, to): (u64, u64)) -> u64 {
+    let query = query(selector, None);
+    let cut = FlameQuery::default();
+    let flame = store.flame(&query, window(from, to), &cut, false);
+    flame.expect("a flame graph").total
+}
+
+#[test]
+fn what_is_acknowledged_counts_once_after_every_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Pushed::open(folder.path()).unwrap();
+    for round in 0..3 {
+        put(
+            &store,
+            entry("shop{pod=a}", START + 20 * round, "main;work 5\nmain 1\n"),
+        );
+        put(
+            &store,
+            entry("shop{pod=b}", START + 20 * round, "main;work 7\n"),
+        );
+        assert_eq!(total(&store, "", ALL), 13 * (round + 1));
+        // As if it were killed: nothing is told to the store.
+        store = Pushed::open(folder.path()).unwrap();
+        assert_eq!(total(&store, "", ALL), 13 * (round + 1));
+    }
+    store.make_segment().unwrap();
+    assert_eq!(
+        (store.figures().segments, store.figures().memory_rows),
+        (1, 0)
+    );
+    assert_eq!(total(&store, "", ALL), 39);
+    put(&store, entry("shop{pod=a}", START + 60, "other 100\n"));
+    store = Pushed::open(folder.path()).unwrap();
+    assert_eq!(total(&store, "", ALL), 139);
+    assert_eq!(total(&store, "pod=\"b\"", ALL), 21);
+    // Windows side by side have each profile once.
+    let parts = (0..8).map(|at| total(&store, "", (START + 10 * at, START + 10 * at + 10)));
+    assert_eq!(parts.sum::<u64>(), 139);
+}
+
+#[test]
+fn files_of_changes_that_were_cut_off_do_not_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Pushed::open(folder.path()).unwrap();
+    put(&store, entry("shop", START, "main 5\n"));
+    store.make_segment().unwrap();
+    drop(store);
+    // A segment that was written, but is not in the index.
+    let known = segment_path(folder.path(), 1);
+    fs::copy(&known, segment_path(folder.path(), 99)).unwrap();
+    fs::write(folder.path().join("0000000000000100.new"), "half").unwrap();
+    let store = Pushed::open(folder.path()).unwrap();
+    assert_eq!(total(&store, "", ALL), 5);
+    assert!(!segment_path(folder.path(), 99).exists());
+    // Segments outlive their index.
+    drop(store);
+    for ending in ["", "-wal", "-shm"] {
+        let _ = fs::remove_file(folder.path().join(format!("index.db{ending}")));
+    }
+    let store = Pushed::open(folder.path()).unwrap();
+    assert_eq!(total(&store, "", ALL), 5);
+}
+
+#[test]
+fn merged_segments_answer_as_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Pushed::open(folder.path()).unwrap();
+    for round in 0..8 {
+        put(
+            &store,
+            entry("shop", START + 10 * round, "main;work 5\nmain;idle 1\n"),
+        );
+        put(&store, entry("cart", START + 10 * round, "main;other 2\n"));
+        store.make_segment().unwrap();
+    }
+    assert_eq!(store.figures().segments, 8);
+    let now = Millis((START as i64 + 100) * 1000);
+    let question = query("", Some("service"));
+    let ask = |store: &Pushed| {
+        let flame = store.flame(
+            &question,
+            window(ALL.0, ALL.1),
+            &FlameQuery::default(),
+            false,
+        );
+        let values = store.over_time(&question, window(START, START + 80), Some(8));
+        (flame.unwrap(), values.unwrap())
+    };
+    let before = ask(&store);
+    assert_eq!(before.0.total, 64);
+    let lanes = before.1.lanes.iter();
+    let lanes: Vec<_> = lanes
+        .map(|lane| (&*lane.group, lane.values.clone()))
+        .collect();
+    assert_eq!(lanes, [("shop", vec![6; 8]), ("cart", vec![2; 8])]);
+    store.keep(KEEP, now).unwrap();
+    assert_eq!(store.figures().segments, 1);
+    assert_eq!(ask(&store), before);
+    // And after the next start.
+    drop(store);
+    let store = Pushed::open(folder.path()).unwrap();
+    assert_eq!(ask(&store), before);
+    assert_eq!(
+        fs::read_dir(folder.path())
+            .unwrap()
+            .flatten()
+            .filter(|it| { it.path().extension().is_some_and(|ending| ending == "seg") })
+            .count(),
+        1
+    );
+    let bytes = store.figures().segment_bytes;
+    let keep = PushedRetention {
+        bytes: bytes - 1,
+        ..KEEP
+    };
+    store.keep(keep, now).unwrap();
+    assert_eq!(total(&store, "", ALL), 0);
+}
+
+#[test]
+fn profiles_older_than_the_limit_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Pushed::open(folder.path()).unwrap();
+    put(&store, entry("shop", START, "main 5\n"));
+    store.make_segment().unwrap();
+    let keep = PushedRetention { days: 1, ..KEEP };
+    let day = 24 * 3600 * 1000;
+    store
+        .keep(keep, Millis(START as i64 * 1000 + day - 1000))
+        .unwrap();
+    assert_eq!(total(&store, "", ALL), 5);
+    store
+        .keep(keep, Millis(START as i64 * 1000 + day + 20_000))
+        .unwrap();
+    assert_eq!(total(&store, "", ALL), 0);
+}
+
+#[test]
+fn differences_and_filters_are_of_stacks() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Pushed::open(folder.path()).unwrap();
+    put(&store, entry("shop", START, "main;work 4\nmain;idle 4\n"));
+    put(
+        &store,
+        entry("shop", START + 10, "main;work 12\nmain;idle 4\n"),
+    );
+    let question = query("service=\"shop\"", None);
+    let (old, new) = (window(START, START + 10), window(START + 10, START + 20));
+    assert_eq!(new.before().from, old.from);
+    let cut = FlameQuery::default();
+    let flame = store
+        .compare((&question, old), (&question, new), &cut, false)
+        .unwrap();
+    let main = &flame.root.c[0];
+    let names: Vec<_> = main
+        .c
+        .iter()
+        .map(|it| (&*flame.frames[it.f as usize], it.d))
+        .collect();
+    // Eight samples are scaled to sixteen.
+    assert_eq!(names, [("work", Some(4)), ("idle", Some(-4))]);
+    let cut = FlameQuery {
+        filter: Some("IDLE".to_owned()),
+        ..FlameQuery::default()
+    };
+    let flame = store
+        .flame(&question, window(ALL.0, ALL.1), &cut, true)
+        .unwrap();
+    assert_eq!(
+        (flame.total, &*flame.frames[flame.root.c[0].f as usize]),
+        (8, "idle")
+    );
+    let nothing = query("service=\"none\"", None);
+    let flame = store.flame(&nothing, old, &cut, false).unwrap();
+    assert!(
+        flame.notes[0].contains("no series of the selector"),
+        "{:?}",
+        flame.notes
+    );
+    let other = CostsQuery {
+        kind: "wall".to_owned(),
+        ..question
+    };
+    let flame = store.flame(&other, old, &cut, false).unwrap();
+    assert!(
+        flame.notes[0].contains("there are samples"),
+        "{:?}",
+        flame.notes
+    );
+}
