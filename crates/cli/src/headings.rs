@@ -17,6 +17,7 @@ const HEADINGS: [(&str, &[&str]); 5] = [
         "Running JVMs",
         &[
             "run", "ps", "record", "live", "stacks", "memory", "dump", "attach", "control",
+            "metrics",
         ],
     ),
     (

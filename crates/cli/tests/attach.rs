@@ -2,6 +2,8 @@
 
 #![allow(clippy::disallowed_macros)]
 
+#[path = "support/prometheus.rs"]
+mod prometheus;
 mod support;
 
 use std::os::unix::net::UnixListener;
@@ -545,4 +547,53 @@ fn a_name_of_no_program_is_refused() {
         let said = stderr(&run(&mut scene.hprof_rs(&[command, "no.such.Program"]), ""));
         assert!(said.contains("no running JVM has"), "{said}");
     }
+}
+
+/// The figures of a JVM are those of its collections, with the agent's when it is there.
+#[test]
+fn figures_of_jvm_and_agent_are_read_by_prometheus() {
+    let scene = Scene::new();
+    let jvm = idle(Jdk::feature_release(17), &["-Xmx64m", "-XX:+UseG1GC"]);
+    let pid = jvm.pid().to_string();
+    let figures = || {
+        let output = run(&mut scene.hprof_rs(&["metrics", &pid]), "");
+        assert!(output.status.success(), "{}", stderr(&output));
+        prometheus::samples(&stdout(&output))
+    };
+    let labels = format!("{{pid=\"{pid}\",program=\"Idle\"}}");
+    let up = format!("hprof_rs_agent_up{labels}");
+    let before = figures();
+    assert_eq!(before[&up], 0.0);
+    assert!(before[&format!("hprof_rs_jvm_resident_bytes{labels}")] > 1e6);
+    assert!(
+        before[&format!("hprof_rs_jvm_threads{labels}")] >= 1.0,
+        "{before:?}"
+    );
+    let collections = |figures: &std::collections::BTreeMap<String, f64>| -> f64 {
+        let all = figures.iter();
+        let all = all.filter(|it| it.0.starts_with("hprof_rs_jvm_gc_total{"));
+        all.map(|it| it.1).sum()
+    };
+    let attached = attach(&scene, jvm.pid(), &["cpu=samples"]);
+    assert!(attached.status.success(), "{}", stderr(&attached));
+    let collected = run(&mut scene.hprof_rs(&["control", &pid, "gc"]), "");
+    assert!(collected.status.success(), "{}", stderr(&collected));
+    let after = figures();
+    assert_eq!(after[&up], 1.0);
+    assert!(collections(&after) > collections(&before), "{after:?}");
+    assert_eq!(after[&format!("hprof_rs_agent_lost_samples{labels}")], 0.0);
+    assert!(after[&format!("hprof_rs_agent_threads_live{labels}")] >= 1.0);
+    let heap = after
+        .keys()
+        .filter(|key| key.starts_with("hprof_rs_jvm_heap_used_bytes{"));
+    assert!(heap.count() > 1, "{after:?}");
+    let output = run(&mut scene.hprof_rs(&["metrics", &pid, "--json"]), "");
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(
+        json["metrics"].as_array().expect("a list").len(),
+        after.len()
+    );
+    let nothing = run(&mut scene.hprof_rs(&["metrics", "1"]), "");
+    assert!(stderr(&nothing).contains("no JVM"), "{}", stderr(&nothing));
+    assert_eq!(nothing.status.code(), Some(1));
 }

@@ -474,6 +474,7 @@ fn no_command_lets_control_or_bidi_characters_through() {
     all(&["run", "--agent", &format!("cpu={missing}"), "--", &missing]);
     all(&["run", "--", &missing]);
     all(&["attach", "1", &format!("file={missing}")]);
+    all(&["metrics", &missing]);
     all(&["control", &missing, &missing]);
     all(&["control", "1", "object", &missing]);
     all(&["dump", &missing]);

@@ -32,6 +32,7 @@ mod man;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod memory;
+mod metrics;
 mod object;
 mod objects;
 mod options;
@@ -108,6 +109,8 @@ pub enum Command {
     Live(live::Live),
     /// Command the agent in a running JVM: start, stop, dump, reset, status, detach.
     Control(control::Control),
+    /// Print figures of a running JVM and of the agent in it, in Prometheus' text format.
+    Metrics(metrics::Metrics),
     /// Dump the heap of a JVM to a server, and print the link of its report.
     Capture(Box<capture::Capture>),
     /// Receive the profiles of programs started with net=HOST:PORT, and command their agents.
@@ -221,6 +224,7 @@ impl Command {
             Self::Record(command) => command.execute(),
             Self::Live(command) => command.execute(),
             Self::Control(command) => command.execute(),
+            Self::Metrics(command) => command.execute(),
             Self::Capture(command) => command.execute(),
             Self::Listen(command) => command.execute(),
             Self::Summary(command) => command.execute(),

@@ -135,6 +135,16 @@ impl Jvm {
         }))
     }
 
+    /// A performance counter that is a number.
+    pub fn counter(&self, name: &str) -> Option<i64> {
+        self.perf.as_ref()?.number(name)
+    }
+
+    /// A performance counter that is text.
+    pub fn counter_text(&self, name: &str) -> Option<&str> {
+        self.perf.as_ref()?.text(name)
+    }
+
     /// Finds out whether our agent is in it.
     pub fn agent(&self) -> AgentState {
         match &self.libraries {

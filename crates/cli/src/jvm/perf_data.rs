@@ -15,10 +15,11 @@ const MAGIC: [u8; 4] = [0xca, 0xfe, 0xc0, 0xc0];
 const PROLOGUE: usize = 32;
 const ENTRY: usize = 20;
 
-/// The counters that are text, by name.
+/// The counters, by name.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct PerfData {
     texts: HashMap<String, String>,
+    numbers: HashMap<String, i64>,
 }
 
 impl PerfData {
@@ -38,9 +39,9 @@ impl PerfData {
         if prologue[..4] != MAGIC || prologue[5] != 2 {
             return None;
         }
-        let order = match prologue[4] {
-            0 => u32::from_be_bytes,
-            1 => u32::from_le_bytes,
+        let (order, long_order): (fn([u8; 4]) -> u32, fn([u8; 8]) -> i64) = match prologue[4] {
+            0 => (u32::from_be_bytes, i64::from_be_bytes),
+            1 => (u32::from_le_bytes, i64::from_le_bytes),
             _ => return None,
         };
         let number = |bytes: &[u8], at: usize| -> Option<usize> {
@@ -60,6 +61,8 @@ impl PerfData {
             };
             if let Some((name, text)) = text_entry(entry, number) {
                 found.texts.insert(name, text);
+            } else if let Some((name, eight)) = long_entry(entry, number) {
+                found.numbers.insert(name, long_order(eight));
             }
             at = next;
         }
@@ -71,6 +74,30 @@ impl PerfData {
         let text = self.texts.get(name)?;
         (!text.is_empty()).then_some(text)
     }
+
+    /// A counter that is a number.
+    pub fn number(&self, name: &str) -> Option<i64> {
+        self.numbers.get(name).copied()
+    }
+}
+
+/// The name of an entry that is a number, and its bytes.
+fn long_entry(
+    entry: &[u8],
+    number: impl Fn(&[u8], usize) -> Option<usize>,
+) -> Option<(String, [u8; 8])> {
+    let (name_at, length, data_at) = (number(entry, 4)?, number(entry, 8)?, number(entry, 16)?);
+    if entry[12] != b'J' || length != 0 {
+        return None;
+    }
+    let eight = entry.get(data_at..)?.first_chunk()?;
+    Some((until_nul(entry.get(name_at..)?), *eight))
+}
+
+/// The text in front of the first zero.
+fn until_nul(bytes: &[u8]) -> String {
+    let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(text).into_owned()
 }
 
 /// The name and value of an entry that is an array of bytes.
@@ -87,10 +114,6 @@ fn text_entry(
     if kind != b'B' || length == 0 {
         return None;
     }
-    let until_nul = |bytes: &[u8]| {
-        let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
-        String::from_utf8_lossy(text).into_owned()
-    };
     let name = until_nul(entry.get(name_at..)?);
     let data = entry.get(data_at..)?;
     Some((name, until_nul(data.get(..length).unwrap_or(data))))
@@ -127,7 +150,7 @@ mod tests {
     fn texts_are_found_among_other_counters() {
         let bytes = file(&[
             ("sun.rt.javaCommand", b'B', b"App one two\0\0\0"),
-            ("sun.gc.time", b'J', &[0; 8]),
+            ("sun.gc.time", b'J', &[7, 0, 0, 0, 0, 0, 0, 0]),
             ("java.rt.vmArgs", b'B', b"\0"),
             ("java.property.java.version", b'B', b"17.0.1"),
         ]);
@@ -136,6 +159,8 @@ mod tests {
         assert_eq!(data.text("java.property.java.version"), Some("17.0.1"));
         assert_eq!(data.text("java.rt.vmArgs"), None);
         assert_eq!(data.text("sun.gc.time"), None);
+        assert_eq!(data.number("sun.gc.time"), Some(7));
+        assert_eq!(data.number("sun.rt.javaCommand"), None);
     }
 
     #[test]
