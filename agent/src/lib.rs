@@ -25,6 +25,7 @@ mod profile;
 mod recording;
 mod report;
 mod sink;
+mod slow_calls;
 
 use hprof_options as options;
 use hprof_vm::{self as vm, hash};

@@ -16,7 +16,16 @@ impl LocalTime {
         let since_epoch = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
-        let seconds = since_epoch.as_secs() as libc::time_t;
+        Self::of_millis(u64::try_from(since_epoch.as_millis()).unwrap_or(0))
+    }
+
+    /// A moment in nanoseconds since 1970 UTC.
+    pub fn of_nanos(nanos: i64) -> Self {
+        Self::of_millis(u64::try_from(nanos).unwrap_or(0) / 1_000_000)
+    }
+
+    fn of_millis(millis: u64) -> Self {
+        let seconds = (millis / 1000) as libc::time_t;
         let mut time = MaybeUninit::<libc::tm>::zeroed();
         // SAFETY: both pointers are to locals; a tm of zero bytes is valid if the
         // call fails.
@@ -24,8 +33,22 @@ impl LocalTime {
             libc::localtime_r(&seconds, time.as_mut_ptr());
             time.assume_init()
         };
-        let millis = u64::try_from(since_epoch.as_millis()).unwrap_or(0);
         Self { time, millis }
+    }
+
+    /// To a millisecond: `2004-02-06 13:13:42.007`.
+    pub fn precise(self) -> String {
+        let t = &self.time;
+        format!(
+            "{}-{:02}-{:02} {:02}:{:02}:{:02}.{:03}",
+            1900 + t.tm_year,
+            t.tm_mon + 1,
+            t.tm_mday,
+            t.tm_hour,
+            t.tm_min,
+            t.tm_sec,
+            self.millis % 1000
+        )
     }
 
     /// Milliseconds since 1970 UTC.

@@ -20,6 +20,7 @@ use crate::output::Output;
 use crate::recording::{Outbox, Run};
 use crate::report;
 use crate::sink::VmWaits;
+use crate::slow_calls::SlowCalls;
 use crate::vm::{BoolFlag, Capabilities, Jvmti, Release, VmLibrary, VmStructs};
 
 /// Why the agent does not start, or the text that was asked for instead.
@@ -54,6 +55,7 @@ pub(super) fn prepare(
         calls,
         heap_sites,
         monitors,
+        slow,
     } = parts;
     if arrival == Arrival::Early && ends_at_out_of_memory(&jvmti) {
         report::note(
@@ -64,7 +66,7 @@ pub(super) fn prepare(
     let advises = advice::wanted(&settings).filter(|_| arrival == Arrival::Early);
     let (outbox, inbox) = Outbox::new();
     let sampling = Arc::new(Sampling::new(engine));
-    let recorders = Recorders::new(&settings, &sampling, heap_sites, calls, monitors);
+    let recorders = Recorders::new(&settings, &sampling, heap_sites, calls, monitors, slow);
     // A callback may look at it at any time.
     let run: &'static Run = Box::leak(Box::new(Run::new(jvmti, settings)));
     let thread = ProfileThread::new(run, inbox, *output, recorders);
@@ -92,6 +94,7 @@ struct Parts {
     calls: Option<&'static CallTimes>,
     heap_sites: Option<&'static HeapSites>,
     monitors: Option<&'static Monitors>,
+    slow: Option<&'static SlowCalls>,
 }
 
 impl Parts {
@@ -107,6 +110,7 @@ impl Parts {
             calls: None,
             heap_sites: None,
             monitors: None,
+            slow: None,
         };
         let prepared = parts.prepare_each(jvmti, new_environment, settings, arrival);
         match prepared {
@@ -145,6 +149,7 @@ impl Parts {
         self.calls = prepare_calls(jvmti, settings, arrival)?;
         self.heap_sites = install_heap_sites(new_environment, settings, arrival)?;
         self.monitors = install_monitors(new_environment, settings)?;
+        self.slow = install_slow(jvmti, new_environment, settings)?;
         Ok(())
     }
 
@@ -198,6 +203,31 @@ fn install_monitors(
     Monitors::install(jvmti, settings, HOST)
         .map(Some)
         .map_err(|error| set_up_error(&format!("monitor=y cannot have the VM's events ({error})")))
+}
+
+fn install_slow(
+    jvmti: &Jvmti,
+    new_environment: &dyn Fn() -> Result<Jvmti, i32>,
+    settings: &Settings,
+) -> Result<Option<&'static SlowCalls>, Refusal> {
+    if !settings.modes.slow {
+        return Ok(None);
+    }
+    let structs = VmLibrary::of(jvmti).and_then(VmStructs::of);
+    if structs.is_some_and(VmStructs::makes_aot_cache) {
+        return Err(set_up_error(
+            "slow= rewrites classes, and this VM crashes when it makes an AOT cache of such: leave out \
+             -XX:AOTCacheOutput and -XX:AOTMode=record or create",
+        ));
+    }
+    let jvmti = new_environment().map_err(|code| {
+        set_up_error(&format!(
+            "no JVMTI environment for slow= (GetEnv: {code})"
+        ))
+    })?;
+    SlowCalls::install(jvmti, settings, Profile::current_serial)
+        .map(Some)
+        .map_err(|error| set_up_error(&format!("slow=: {error}")))
 }
 
 fn ends_at_out_of_memory(jvmti: &Jvmti) -> bool {

@@ -12,6 +12,7 @@ use crate::monitors::{MonitorRecorder, Monitors};
 use crate::native_memory::NativeRecorder;
 use crate::options::{Modes, Settings};
 use crate::recording::Recorder;
+use crate::slow_calls::{SlowCalls, SlowRecorder};
 
 /// One recorder for each mode of the run, and for those that may come later.
 pub(super) struct Recorders {
@@ -21,6 +22,7 @@ pub(super) struct Recorders {
     pub(super) samples: SamplesRecorder,
     pub(super) times: Option<TimesRecorder>,
     pub(super) native: Option<NativeRecorder>,
+    pub(super) slow: Option<SlowRecorder>,
 }
 
 impl Recorders {
@@ -30,6 +32,7 @@ impl Recorders {
         sites: Option<&'static HeapSites>,
         calls: Option<&'static CallTimes>,
         monitors: Option<&'static Monitors>,
+        slow: Option<&'static SlowCalls>,
     ) -> Self {
         let sites = sites.map(SitesRecorder::new);
         let shared = sites.as_ref().map(SitesRecorder::shared);
@@ -39,6 +42,7 @@ impl Recorders {
             sites,
             samples: SamplesRecorder::new(Arc::clone(sampling), settings),
             times: calls.map(|it| TimesRecorder::new(it, settings.modes.cpu_old)),
+            slow: slow.map(SlowRecorder::new),
             native: (settings.modes.native).then(|| NativeRecorder::new(settings.native_interval)),
         }
     }
@@ -55,6 +59,7 @@ impl Recorders {
             Some(&self.samples as &dyn Recorder),
             some(&self.times),
             some(&self.native),
+            some(&self.slow),
         ];
         all.into_iter().flatten()
     }
@@ -71,6 +76,7 @@ impl Recorders {
             Some(&mut self.samples as &mut dyn Recorder),
             some(&mut self.times),
             some(&mut self.native),
+            some(&mut self.slow),
         ];
         all.into_iter().flatten()
     }

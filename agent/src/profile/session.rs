@@ -125,6 +125,11 @@ fn add(profile: &'static Profile, jni: &Jni, wanted: &Settings) -> Result<(), St
                 .to_owned(),
         );
     }
+    if new.slow && !has.slow {
+        return Err(
+            "slow= cannot be added to a run: detach, then begin with all modes".to_owned(),
+        );
+    }
     if new.heap_dump && !has.heap_dump {
         return Err(
             "heap=dump cannot be added to a run, whose file is no heap dump: `hprof-rs dump` writes one beside it"
@@ -161,6 +166,7 @@ fn add(profile: &'static Profile, jni: &Jni, wanted: &Settings) -> Result<(), St
     let modes = [
         (Mode::Cpu, new.cpu_samples || new.counts_calls()),
         (Mode::Sites, new.heap_sites),
+        (Mode::Slow, new.slow),
     ];
     let modes = modes
         .into_iter()

@@ -64,6 +64,9 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, current: Ref<'_>) {
     if let Some(monitors) = &mut recorders.monitors {
         monitors.start(&mut cx);
     }
+    if let Some(slow) = &mut recorders.slow {
+        slow.start(&mut cx);
+    }
     recorders.heap.start(&mut cx);
     if run.settings.modes.tracks_objects() && exit_hook::is_needed(structs) {
         run.collector_stops.store(true, Ordering::Release);

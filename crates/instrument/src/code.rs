@@ -5,7 +5,7 @@ use crate::annotations::{Relocate, relocate_type_annotations};
 use crate::bytes::{Put, Reader, i32_at};
 use crate::constant_pool::{ConstantPool, PoolFull};
 use crate::error::{Malformed, MethodSkip};
-use crate::frames::{FrameContext, FrameRewriter};
+use crate::frames::{FrameContext, FrameRewriter, TailFrame};
 use crate::layout::{Island, Layout, Reach, Site, SiteKind};
 use crate::method::{Code, Method};
 use crate::opcode::{self, Switch};
@@ -57,7 +57,11 @@ impl CodeRewriter {
         out: &mut Vec<u8>,
     ) -> Result<usize, MethodSkip> {
         let full = hook.shape == Shape::Full;
-        let local = full.then_some(code.max_locals);
+        let around = hook.shape == Shape::Around;
+        if around && method.name == b"<init>" {
+            return Err(MethodSkip::Reserved);
+        }
+        let local = (full || around).then_some(code.max_locals);
         let handlers = full && !code.exceptions.is_empty();
         let made = match (hook.shape, class.allocations) {
             (Shape::Allocations, Some(allocations)) => {
@@ -82,9 +86,28 @@ impl CodeRewriter {
         self.layout
             .compute(code, hook.shape, snippets.lengths(), makes)?;
         self.list_guards(code, full, pool);
+        let body_end = self.layout.new_len();
+        let tail = snippets.tail.bytes();
+        let new_len = body_end + tail.len() as u32;
+        if new_len > u32::from(u16::MAX) {
+            return Err(MethodSkip::CodeTooLarge);
+        }
+        let tail_frame = match around && class.major >= STACK_MAP_VERSION {
+            true => {
+                let throwable = pool.class_index(b"java/lang/Throwable");
+                let exception = throwable.map_err(|PoolFull| MethodSkip::ConstantPoolFull)?;
+                Some(TailFrame {
+                    pc: body_end,
+                    exception,
+                })
+            }
+            false => None,
+        };
 
         let too_large = MethodSkip::FrameTooLarge;
         let (more_stack, least_stack, more_locals) = match (full, handlers) {
+            // In the handler, the exception is on the stack too.
+            (false, _) if around => (2, 3, 2),
             (false, _) if hook.shape == Shape::Allocations => (1, 1, 0),
             (false, _) => (0, 1, 0),
             // At a return the stack may hold anything, at the start nothing, in a handler the
@@ -99,11 +122,14 @@ impl CodeRewriter {
             .max(least_stack);
         out.put_u16(max_stack);
         out.put_u16(code.max_locals.checked_add(more_locals).ok_or(too_large)?);
-        out.put_u32(self.layout.new_len());
+        out.put_u32(new_len);
         self.write_code(code.bytes, &snippets, out)?;
-        self.write_exceptions(code, &snippets, out)?;
+        out.extend_from_slice(tail);
+        self.write_exceptions(code, &snippets, body_end, out)?;
 
+        let count_at = out.len();
         out.put_u16(code.attribute_count);
+        let mut has_frames = false;
         let mut attributes = code.attributes();
         while let Some((name, content)) = attributes.next()? {
             out.put_u16(name);
@@ -117,6 +143,7 @@ impl CodeRewriter {
                 local,
                 guarded: &self.guarded,
                 repair_len: snippets.lengths().repair,
+                tail: tail_frame,
             };
             let relocation = Relocation {
                 layout: &self.layout,
@@ -124,6 +151,7 @@ impl CodeRewriter {
             };
             match pool.utf8(name) {
                 Some(b"StackMapTable") if class.major >= STACK_MAP_VERSION => {
+                    has_frames = true;
                     self.frames.rewrite(content, &frames, pool, out)?;
                 }
                 Some(b"LineNumberTable") => self.write_lines(content, out)?,
@@ -142,7 +170,18 @@ impl CodeRewriter {
             let len = u32::try_from(out.len() - len_at - 4).map_err(|_| too_large)?;
             out.patch_u32(len_at, len);
         }
-        Ok(self.layout.new_len() as usize)
+        if let Some(tail) = tail_frame.filter(|_| !has_frames) {
+            let name = pool.add_utf8(b"StackMapTable");
+            out.put_u16(name.map_err(|PoolFull| MethodSkip::ConstantPoolFull)?);
+            let len_at = out.len();
+            out.put_u32(0);
+            tail.write_alone(code.max_locals, out);
+            let len = u32::try_from(out.len() - len_at - 4).map_err(|_| too_large)?;
+            out.patch_u32(len_at, len);
+            let count = code.attribute_count.checked_add(1).ok_or(too_large)?;
+            out.patch_u16(count_at, count);
+        }
+        Ok(new_len as usize)
     }
 
     /// Lists the handlers whose repair hook must not be thrown out of.
@@ -289,9 +328,11 @@ impl CodeRewriter {
         &self,
         code: &Code<'_>,
         snippets: &MethodSnippets,
+        body_end: u32,
         out: &mut Vec<u8>,
     ) -> Result<(), MethodSkip> {
-        let count = self.guards.len() + code.exceptions.len() / 8;
+        let has_tail = !snippets.tail.bytes().is_empty();
+        let count = self.guards.len() + code.exceptions.len() / 8 + usize::from(has_tail);
         out.put_u16(u16::try_from(count).map_err(|_| MethodSkip::FrameTooLarge)?);
         // First, since the first entry that fits is taken.
         for &(handler, catch_type) in &self.guards {
@@ -307,6 +348,14 @@ impl CodeRewriter {
             out.put_u16(self.layout.range_end(u32::from(end))? as u16);
             out.put_u16(self.layout.branch_target(u32::from(handler))? as u16);
             out.put_u16(catch_type);
+        }
+        if has_tail {
+            // Last: it gets what no handler of the method catches.
+            let start = u32::from(snippets.lengths().prologue);
+            for address in [start, body_end, body_end] {
+                out.put_u16(address as u16);
+            }
+            out.put_u16(0);
         }
         Ok(())
     }

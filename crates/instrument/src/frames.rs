@@ -66,6 +66,35 @@ pub(crate) struct FrameContext<'a> {
     /// Handlers that get a second frame, this far after their first one.
     pub(crate) guarded: &'a [u16],
     pub(crate) repair_len: u32,
+    /// The frame of a handler behind the code.
+    pub(crate) tail: Option<TailFrame>,
+}
+
+/// The frame of a handler behind the code, for any state of the method: of the locals, it knows the new long alone.
+#[derive(Clone, Copy)]
+pub(crate) struct TailFrame {
+    pub(crate) pc: u32,
+    /// The index of the class `Throwable`.
+    pub(crate) exception: u16,
+}
+
+impl TailFrame {
+    /// Writes a table with this frame alone; the long is in the local `local`.
+    pub(crate) fn write_alone(self, local: u16, out: &mut Vec<u8>) {
+        out.put_u16(1);
+        out.put_u8(255);
+        out.put_u16(self.pc as u16);
+        self.write_types(local, out);
+    }
+
+    fn write_types(self, local: u16, out: &mut Vec<u8>) {
+        out.put_u16(local.saturating_add(1));
+        out.extend(std::iter::repeat_n(TOP, usize::from(local)));
+        out.put_u8(LONG);
+        out.put_u16(1);
+        out.put_u8(OBJECT);
+        out.put_u16(self.exception);
+    }
 }
 
 /// The most bytes that the frames of a method may take, for `len` bytes before. Frames that each
@@ -143,6 +172,10 @@ impl FrameRewriter {
         for frame in with_islands(kept.unwrap_or_default(), context.layout)? {
             (self.locals, self.stack) = (frame.locals, frame.stack);
             self.write(Coding::Full, frame.new_pc, context, pool, &mut writer)?;
+        }
+        if let (Some(tail), Some(local)) = (context.tail, context.local) {
+            writer.start(255, tail.pc)?;
+            tail.write_types(local, writer.out);
         }
         let count = u16::try_from(writer.count).map_err(|_| MethodSkip::FrameTooLarge)?;
         out.patch_u16(count_at, count);

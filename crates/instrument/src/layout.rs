@@ -125,6 +125,7 @@ impl Layout {
         made: impl Fn(usize) -> Option<Made>,
     ) -> Result<(), MethodSkip> {
         let full = shape == Shape::Full;
+        let exits = full || shape == Shape::Around;
         self.sites.clear();
         self.islands.clear();
         self.handlers.clear();
@@ -144,7 +145,7 @@ impl Layout {
             let starts_handler = handlers.next_if_eq(&pc).is_some();
             let len = opcode::length(bytes, pc)?;
             let kind = match opcode {
-                opcode::IRETURN..=opcode::RETURN if full => SiteKind::Return,
+                opcode::IRETURN..=opcode::RETURN if exits => SiteKind::Return,
                 opcode::IFEQ..=opcode::JSR | opcode::IFNULL | opcode::IFNONNULL => {
                     let offset = u16_at(bytes, pc + 1).ok_or(Malformed::TRUNCATED)? as i16;
                     let target = target(pc, i32::from(offset), bytes.len())?;

@@ -43,6 +43,10 @@ pub struct AllocationHooks<'a> {
 pub enum Shape {
     /// `enter` at the start, `exit` at every return, `repair` in every exception handler.
     Full,
+    /// `enter` at the start, and `exit` at every return and where an exception leaves the method. An exception that a handler of
+    /// the method catches is no end of the call, and no `repair` is called. Constructors cannot have it: no handler may cover
+    /// the call of `super()`.
+    Around,
     /// Only `count` at the start: for methods that call nothing, see [`MethodInfo::is_leaf`].
     CountOnly,
     /// A call with each object that the method makes, and with each that the constructor of `Object` gets: for methods that

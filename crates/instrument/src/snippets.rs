@@ -59,6 +59,8 @@ pub(crate) struct MethodSnippets {
     pub(crate) prologue: Snippet,
     pub(crate) exit: Snippet,
     pub(crate) repair: Snippet,
+    /// The handler of [`Shape::Around`], behind the code of the method.
+    pub(crate) tail: Snippet,
     /// For objects that were made in each way.
     made: [Snippet; 4],
 }
@@ -122,7 +124,7 @@ impl MethodSnippets {
                 let count = method(&mut refs.count, pool, hooks.count, b"(I)V")?;
                 made.prologue.op_u16(opcode::INVOKESTATIC, count);
             }
-            Shape::Full => {
+            Shape::Full | Shape::Around => {
                 let enter = method(&mut refs.enter, pool, hooks.enter, b"(I)J")?;
                 made.prologue.op_u16(opcode::INVOKESTATIC, enter);
                 made.prologue
@@ -130,6 +132,11 @@ impl MethodSnippets {
                 let exit = method(&mut refs.exit, pool, hooks.exit, b"(J)V")?;
                 made.exit.long_local(opcode::LLOAD, opcode::LLOAD_0, local);
                 made.exit.op_u16(opcode::INVOKESTATIC, exit);
+                if hook.shape == Shape::Around {
+                    made.tail = made.exit;
+                    made.tail.push(&[opcode::ATHROW]);
+                    return Ok(made);
+                }
                 if handlers {
                     let repair = method(&mut refs.repair, pool, hooks.repair, b"(JI)V")?;
                     made.repair

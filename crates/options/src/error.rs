@@ -164,6 +164,15 @@ pub enum Cause {
         /// `times` or `old`.
         times: &'static str,
     },
+    /// Chosen calls and all calls in one run.
+    #[error(
+        "slow= and cpu={times} cannot be combined, as both put hooks into methods; use cpu=samples or cpu=wall with slow=, \
+         or run the program once with each of them"
+    )]
+    SlowWithTimes {
+        /// `times` or `old`.
+        times: &'static str,
+    },
     /// Sites of the heap and of native memory in one run.
     #[error(
         "native= and heap=sites cannot be combined, as tables of sites are of one kind of memory: run the program once \

@@ -34,6 +34,7 @@ pub mod raw;
 pub mod resolve;
 pub mod settings;
 mod signals;
+mod slow;
 mod strip;
 pub mod table;
 mod threads;
@@ -52,6 +53,7 @@ pub use resolve::resolve;
 pub use settings::{
     Clock, Destination, Engine, Format, Live, Locks, Lost, Modes, Process, SampleClock, Settings,
 };
+pub use slow::{SlowMethods, SlowPattern, SlowThreshold};
 pub use strip::{Keeps, Strip};
 pub use threads::ThreadFilter;
 

@@ -92,6 +92,8 @@ pub struct Raw {
     pub heap_interval: u32,
     /// Bytes, as `heap_interval`; 0 is off.
     pub native: u32,
+    /// `slow=`.
+    pub slow: Option<String>,
     pub shortcut: bool,
     pub live: Live,
     /// `filter=`.
@@ -164,6 +166,7 @@ impl Default for Raw {
             engine: Engine::Auto,
             heap_interval: 0,
             native: 0,
+            slow: None,
             shortcut: true,
             live: Live::Exact,
             filter: None,

@@ -16,6 +16,7 @@ use super::settings::{
     Destination, Engine, Format, MAX_DEPTH, Modes, Process, SampleClock, Settings,
 };
 use super::signals;
+use super::slow::SlowMethods;
 use super::strip::Strip;
 use super::threads::ThreadFilter;
 
@@ -62,6 +63,13 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
     if raw.native > 0 && raw.heap_sites {
         return Err(Cause::NativeWithSites.into());
     }
+    if let (true, Some(timing)) = (raw.slow.is_some(), raw.cpu_timing) {
+        let times = match timing {
+            Timing::Times => "times",
+            Timing::Old => "old",
+        };
+        return Err(Cause::SlowWithTimes { times }.into());
+    }
     let depth = u32::try_from(raw.depth).unwrap_or_default();
     if depth > MAX_DEPTH {
         return Err(Cause::DepthTooLarge {
@@ -100,6 +108,7 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         interval: Duration::from_millis(u64::try_from(raw.interval).unwrap_or_default().max(1)),
         heap_interval: raw.heap_interval,
         native_interval: raw.native,
+        slow: slow(raw.slow.as_deref())?,
         shortcut: raw.shortcut,
         live: raw.live,
         cutoff,
@@ -205,6 +214,7 @@ fn modes(raw: &Raw) -> Modes {
         cpu_old: raw.cpu_timing == Some(Timing::Old),
         monitor: raw.locks.any(),
         native: raw.native > 0,
+        slow: raw.slow.is_some(),
         by_default: false,
     };
     if asked == Modes::default() {
@@ -275,8 +285,11 @@ fn picture(raw: &Raw, destination: &Destination) -> Result<Option<Picture>, Opti
         };
     };
     let modes = modes(raw);
+    let has_stacks = modes.heap_sites || modes.cpu_samples || modes.monitor || modes.native;
     let mode = if modes.heap_dump {
         "heap dump"
+    } else if modes.slow && !has_stacks {
+        "table of slow calls"
     } else if modes.cpu_old {
         "profile of cpu=old"
     } else {
@@ -310,6 +323,18 @@ fn patterns(name: &'static str, given: Option<&str>) -> Result<Patterns, OptionE
         Cause::BadValue {
             name,
             rule: "names of classes or packages, with colons between them".to_owned(),
+            hint: Hint::new(reason),
+        }
+        .into()
+    })
+}
+
+fn slow(given: Option<&str>) -> Result<SlowMethods, OptionError> {
+    let parsed = given.map_or_else(|| Ok(SlowMethods::default()), SlowMethods::parse);
+    parsed.map_err(|reason| {
+        Cause::BadValue {
+            name: "slow",
+            rule: "methods such as com.acme.Api.handle:200ms, with colons between them".to_owned(),
             hint: Hint::new(reason),
         }
         .into()

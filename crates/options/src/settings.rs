@@ -11,6 +11,7 @@ use super::file_name::StartTime;
 use super::packing::Packing;
 use super::patterns::Patterns;
 use super::picture::Picture;
+use super::slow::SlowMethods;
 use super::strip::Strip;
 use super::threads::ThreadFilter;
 
@@ -150,6 +151,8 @@ pub struct Modes {
     pub monitor: bool,
     /// Memory outside of the heap (`native=SIZE`).
     pub native: bool,
+    /// Calls of chosen methods, each timed (`slow=`).
+    pub slow: bool,
     /// Nothing was asked for, and `heap=all` is the default.
     pub by_default: bool,
 }
@@ -168,7 +171,8 @@ impl Modes {
             || self.cpu_samples
             || self.monitor
             || self.counts_calls()
-            || self.native;
+            || self.native
+            || self.slow;
         self.heap_dump && !others
     }
 
@@ -215,6 +219,8 @@ pub struct Settings {
     pub heap_interval: u32,
     /// Mean distance in bytes between two sampled allocations of native memory of a thread; 0 if `modes.native` is off.
     pub native_interval: u32,
+    /// The methods whose calls are timed; none if `modes.slow` is off.
+    pub slow: SlowMethods,
     /// Objects of known sites are counted without an event of the VM.
     pub shortcut: bool,
     /// How live objects are known.

@@ -661,6 +661,17 @@ pub static TABLE: &[OptionSpec] = &[
         kind: Kind::Bytes(|raw| &mut raw.native),
     },
     OptionSpec {
+        name: "slow",
+        value: "<method>[:...]",
+        default: "none",
+        summary: "time each call of methods",
+        details: "times every call of these methods, such as `com.acme.Api.handle` or `com.acme.Db.*`: how many took how long, \
+                  and the ten slowest with time and thread. A threshold may follow each, `com.acme.Api.handle:200ms` or \
+                  `:p99`: samples within slower calls are kept apart: [slow-calls.md](slow-calls.md)",
+        section: Section::New,
+        kind: Kind::Text(|raw| &mut raw.slow),
+    },
+    OptionSpec {
         name: "shortcut",
         value: "y|n",
         default: "y",

@@ -94,6 +94,7 @@ fn defaults() {
         timeline_max: 10_000_000,
         heap_interval: 0,
         native_interval: 0,
+        slow: SlowMethods::default(),
         shortcut: true,
         clock: Clock::Sampled,
         include: Patterns::default(),
@@ -157,6 +158,7 @@ fn written_values_arrive() {
         timeline_max: 1000,
         heap_interval: 524_288,
         native_interval: 0,
+        slow: SlowMethods::default(),
         shortcut: false,
         clock: Clock::Exact,
         include: Patterns::parse("com.example:*Servlet").unwrap(),
@@ -401,7 +403,7 @@ proptest! {
         let modes = settings.modes;
         prop_assert!(settings.depth <= settings::MAX_DEPTH);
         prop_assert!(settings.interval >= Duration::from_millis(1));
-        prop_assert!(modes.tracks_objects() || modes.counts_calls() || modes.cpu_samples || modes.monitor || modes.native);
+        prop_assert!(modes.tracks_objects() || modes.counts_calls() || modes.cpu_samples || modes.monitor || modes.native || modes.slow);
         prop_assert!(!(modes.cpu_samples && modes.counts_calls()));
         let binary = settings.format == Format::Binary;
         prop_assert!(!(binary && (modes.counts_calls() || modes.monitor || modes.native)));

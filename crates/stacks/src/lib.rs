@@ -16,6 +16,7 @@ mod lines;
 mod methods;
 mod own;
 pub mod pictures;
+pub mod slow;
 mod table;
 mod tables;
 pub mod timeline;

@@ -48,16 +48,19 @@ pub enum Mode {
     Monitor,
     /// `native`: memory outside of the heap.
     Native,
+    /// `slow`: calls of chosen methods, each timed.
+    Slow,
 }
 
 impl Mode {
     /// All modes.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Cpu,
         Self::Sites,
         Self::Heap,
         Self::Monitor,
         Self::Native,
+        Self::Slow,
     ];
 
     /// Its name in requests and replies.
@@ -69,6 +72,7 @@ impl Mode {
             Self::Heap => "heap",
             Self::Monitor => "monitor",
             Self::Native => "native",
+            Self::Slow => "slow",
         }
     }
 }
@@ -117,7 +121,7 @@ pub enum RequestError {
     )]
     Verb(String),
     /// Unknown mode.
-    #[error("unknown mode '{0}'; there are cpu, sites, heap, monitor, native")]
+    #[error("unknown mode '{0}'; there are cpu, sites, heap, monitor, native, slow")]
     Mode(String),
     /// A question about objects that makes no sense.
     #[error("{0}")]

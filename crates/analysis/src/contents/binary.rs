@@ -1,9 +1,10 @@
 //! Collects the records of a binary file.
 
-use hprof_format::binary::{BasicType, CpuSample, Ids, Record, tags};
+use hprof_format::binary::{BasicType, CpuSample, Ids, Record, mutf8, tags};
 use hprof_format::ids::{ClassSerial, FrameId, ObjectId, StringId, ThreadSerial, TraceSerial};
 use hprof_format::model::{CpuKind, HeapSummary, Line, SiteOrder};
 use hprof_stacks::events::Chunk;
+use hprof_stacks::slow::Slow;
 use rustc_hash::FxHashMap;
 
 use super::{
@@ -153,6 +154,10 @@ impl Builder {
             Record::Utf8 { bytes, .. } if Chunk::is_one(bytes) => {
                 let chunk = Chunk::parse(&String::from_utf8_lossy(bytes));
                 self.chunks.extend(chunk);
+            }
+            Record::Utf8 { bytes, .. } if Slow::is_one(bytes) => {
+                let text = mutf8::decode(bytes);
+                self.contents.slow.take(&text);
             }
             Record::Utf8 { id, bytes } => self.contents.names.add_string(id, bytes),
             Record::LoadClass {

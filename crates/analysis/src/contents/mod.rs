@@ -19,6 +19,7 @@ use hprof_format::binary::IdSize;
 use hprof_format::ids::{ObjectId, ThreadSerial, TraceSerial};
 use hprof_format::model::HeapSummary;
 use hprof_format::reader::Version;
+use hprof_stacks::slow::Slow;
 use hprof_stacks::timeline::{Timeline, Window};
 pub use hprof_stacks::{
     CpuRow, CpuTable, MonitorRow, MonitorTable, OldCpuRow, SiteRow, SiteTable, Tables,
@@ -35,7 +36,7 @@ pub use hprof_foreign::Kind as ForeignKind;
 pub use damage::{DamageEntry, DamageLog};
 pub use options::{ChooseWindow, ReadError, ReadOptions};
 pub use read::{read, read_outline};
-pub use text::{GrowingText, looks_like_a_profile, take_times};
+pub use text::{GrowingText, looks_like_a_profile, take_slow, take_times};
 
 /// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,6 +178,8 @@ pub struct Contents {
     pub span: Option<Window>,
     /// The costs with their times, if they were wanted and there are any.
     pub timeline: Option<Timeline>,
+    /// Calls of chosen methods that were timed (`slow=`).
+    pub slow: Slow,
     /// Calls as `cpu=old` counts them.
     pub old_cpu: Vec<OldCpuRow>,
     /// Heap totals of the last record that has them.
@@ -208,6 +211,7 @@ impl Contents {
         let dumps = self.dumps.len() + self.text_dumps.len();
         tables + dumps > 0
             || self.weights.is_some()
+            || self.slow.is_there()
             || self.heap_summary.is_some()
             || self.others != hprof_foreign::Others::default()
     }
@@ -260,6 +264,7 @@ impl Contents {
             span: None,
             timeline: None,
             old_cpu: Vec::new(),
+            slow: Slow::default(),
             heap_summary: None,
             settings: None,
             lacks_tables: false,

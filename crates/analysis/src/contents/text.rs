@@ -13,6 +13,7 @@ use hprof_format::text::{
 };
 
 use hprof_stacks::events::Chunk;
+use hprof_stacks::slow::Slow;
 use rustc_hash::FxHashMap;
 
 use super::{
@@ -44,6 +45,7 @@ fn is_section(line: &str) -> bool {
         "MONITOR TIME BEGIN (",
         "MONITOR DUMP BEGIN",
         "HEAP DUMP BEGIN (",
+        "SLOW CALLS BEGIN (",
         "count callee caller time",
         "THREAD START (obj=",
         // With cpu=old there is no header, so that these can be first.
@@ -67,6 +69,8 @@ pub(super) fn read(text: &str) -> (Contents, Vec<Chunk>) {
     let mut contents = Arc::unwrap_or_clone(profile.contents);
     contents.lacks_tables = lacks_tables;
     let chunks = take_times(&mut contents.comments);
+    contents.slow = take_slow(&mut contents.comments);
+    contents.lacks_tables &= !contents.slow.is_there();
     (contents, chunks)
 }
 
@@ -81,6 +85,13 @@ pub fn take_times(remarks: &mut Vec<String>) -> Vec<Chunk> {
         None => true,
     });
     chunks
+}
+
+/// Takes timed calls out of the remarks of a profile.
+pub fn take_slow(remarks: &mut Vec<String>) -> Slow {
+    let mut slow = Slow::default();
+    remarks.retain(|remark| !slow.take(remark));
+    slow
 }
 
 /// A text profile that comes in parts, as a running agent writes it. Traces and threads add up;

@@ -51,6 +51,7 @@ mod samples;
 #[cfg(feature = "serve")]
 mod serve;
 mod sites;
+mod slow;
 mod stacks;
 mod strings;
 mod strip;
@@ -129,6 +130,8 @@ pub enum Command {
     /// Show where a profile's objects were allocated.
     #[command(visible_alias = "allocations")]
     Sites(sites::Sites),
+    /// Show how long calls of methods took, and the slowest of them (slow=).
+    Slow(slow::SlowCommand),
     /// Show the strings of a heap dump by content, and the memory that duplicates waste.
     Strings(strings::Strings),
     /// Show the threads of a heap dump or profile, with their stacks.
@@ -233,6 +236,7 @@ impl Command {
             Self::Samples(command) => command.execute(),
             Self::Events(command) => command.execute(),
             Self::Sites(command) => command.execute(),
+            Self::Slow(command) => command.execute(),
             Self::Strings(command) => command.execute(),
             Self::Threads(command) => command.execute(),
             Self::Report(command) => command.execute(),

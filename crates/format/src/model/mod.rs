@@ -10,6 +10,7 @@ mod heap;
 mod monitors;
 mod old_cpu;
 mod sites;
+mod slow;
 
 pub use heap::{
     HeapClass, HeapField, HeapFieldType, HeapInstance, HeapObjectArray, HeapPrimitiveArray,
@@ -21,6 +22,7 @@ pub use monitors::{
 };
 pub use old_cpu::{OldCpuRow, SignedMethod};
 pub use sites::{HeapSummary, SiteOrder, SiteRow, SiteTable};
+pub use slow::{SlowCallRow, SlowRow};
 
 use crate::ids::{ObjectId, ThreadSerial, TraceSerial};
 

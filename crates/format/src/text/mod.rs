@@ -9,6 +9,7 @@ mod heap;
 mod monitors;
 mod prelude;
 mod reader;
+mod slow;
 mod writer;
 
 pub use prelude::PRELUDE;

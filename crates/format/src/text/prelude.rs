@@ -47,6 +47,9 @@ objects. Trace 300000 has no frames; what has no known origin refers to it.
       with their references, ARR lines arrays. \"sz\" is a size in bytes, \"trace\"
       tells where the object was allocated, if that is known.
 
+  SLOW CALLS
+      How long the calls of chosen methods took, and the slowest of them.
+
   MONITOR TIME, MONITOR DUMP, WAIT, WAITED
       Time lost waiting to enter monitors that other threads held; the
       state of threads and monitors; and calls to Object.wait.

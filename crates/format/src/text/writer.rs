@@ -5,9 +5,10 @@ use std::io::{self, Write};
 
 use super::PRELUDE;
 use super::escape::{Column, Name, Quoted, Remark};
+use super::slow;
 use crate::ids::{ThreadSerial, TraceSerial};
 use crate::model::{
-    CpuKind, Frame, Header, Line, OldCpuRow, Settings, SignedMethod, ThreadStart, Trace,
+    CpuKind, Frame, Header, Line, OldCpuRow, Settings, SignedMethod, SlowRow, ThreadStart, Trace,
 };
 use crate::rank::RankedCpuTable;
 use crate::serial_set::SerialSet;
@@ -182,6 +183,10 @@ impl<W: Write> ProfileWriter for TextWriter<W> {
                 writeln!(s, " {}", round_to_millis(row.nanos))
             })
         })
+    }
+
+    fn slow_table(&mut self, rows: &[SlowRow<'_>], ctime: &str) -> io::Result<()> {
+        self.write(|s| slow::table(s, rows, ctime.trim_end()))
     }
 
     fn comment(&mut self, text: &str) -> io::Result<()> {

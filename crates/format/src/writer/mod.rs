@@ -9,7 +9,7 @@ pub use monitors::MonitorWriter;
 use std::io;
 
 use crate::ids::{ThreadSerial, TraceSerial};
-use crate::model::{Header, MethodName, OldCpuRow, Settings, ThreadStart, Trace};
+use crate::model::{Header, MethodName, OldCpuRow, Settings, SlowRow, ThreadStart, Trace};
 use crate::rank::RankedCpuTable;
 
 /// Tells class and method of a trace's innermost frame, `None` for a trace without frames.
@@ -66,6 +66,11 @@ pub trait ProfileWriter: HeapWriter + MonitorWriter {
     /// profile with that option alone has no header, so do not begin it. The binary format has no
     /// such table.
     fn old_cpu_table(&mut self, rows: &[OldCpuRow<'_>]) -> io::Result<()>;
+
+    /// Writes a table of timed calls for people. Only text has it; [`mark`](Self::mark) is for what programs read.
+    fn slow_table(&mut self, _rows: &[SlowRow<'_>], _ctime: &str) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Writes a remark for people, such as a counter of lost samples. The text format puts `# `
     /// before each of its lines, the binary format leaves it out.

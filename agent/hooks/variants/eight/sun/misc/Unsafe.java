@@ -19,6 +19,8 @@ public final class Unsafe {
 
     public native void putObject(Object object, long offset, Object value);
 
+    public native long getAndAddLong(Object object, long offset, long delta);
+
     public native Object allocateInstance(Class<?> of) throws InstantiationException;
 
     public native long objectFieldOffset(Class<?> of, String field);

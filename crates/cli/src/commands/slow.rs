@@ -1,0 +1,290 @@
+//! `hprof-rs slow`: timed calls of chosen methods, and the slowest of them.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use anyhow::bail;
+use clap::Args;
+use hprof_stacks::slow::{Slow, SlowCall, SlowMethod, Threshold};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
+
+use crate::open::{self, PlainFileArgument};
+use crate::render::screen::{Align, Style, columns, count, more, print, print_json, printable};
+
+/// Show how long calls of methods took, and the slowest of them (slow=).
+///
+/// Reads profiles of the agent with `slow=com.acme.Api.handle`. Percentiles are right to a thousandth, all other figures are
+/// exact. A call within one of the same method in the same thread is part of that one.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct SlowCommand {
+    #[command(flatten)]
+    file: PlainFileArgument,
+
+    /// Show only methods whose name contains this text.
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+
+    /// The number of methods, 0 for all.
+    #[arg(long, value_name = "N", default_value_t = 25)]
+    top: usize,
+
+    /// The number of calls that are listed for each method, 10 at most.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    calls: usize,
+
+    /// Print JSON, with the histogram of each method; times are in nanoseconds.
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  java -agentpath:$(hprof-rs agent-path)=slow=com.acme.Api.handle:200ms,file=api.hprof.txt -jar app.jar
+  hprof-rs slow api.hprof.txt
+  hprof-rs slow api.hprof.txt --filter Api.handle --calls 3
+  hprof-rs slow api.hprof.txt --json | jq '.methods[] | {name, p99_ns}'";
+
+impl SlowCommand {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        let opened = self.file.open(false, 0)?;
+        open::warn_of_damage(&opened);
+        let slow = &opened.contents.slow;
+        if !slow.is_there() {
+            match opened.contents.instead_of_data() {
+                Some(instead) => bail!("{} holds {instead}", opened.name),
+                None => bail!(
+                    "{} holds no timed calls; slow=com.acme.Api.handle records them",
+                    opened.name
+                ),
+            }
+        }
+        let filter = self.filter.as_deref().unwrap_or_default();
+        let mut methods: Vec<&SlowMethod> = slow.methods.iter().collect();
+        methods.retain(|method| method.full_name().contains(filter));
+        let left_out = match self.top {
+            0 => 0,
+            top => methods.len().saturating_sub(top),
+        };
+        methods.truncate(methods.len() - left_out);
+        if self.json {
+            return print_json(&json!({
+                "file": opened.name,
+                "patterns": slow.patterns,
+                "methods": methods.iter().map(|it| method_json(it, self.calls)).collect::<Vec<_>>(),
+                "methods_left_out": left_out,
+            }));
+        }
+        print(&(text(slow, &methods, self.calls) + &more(left_out)))
+    }
+}
+
+fn text(slow: &Slow, methods: &[&SlowMethod], calls: usize) -> String {
+    let style = Style::of_stdout();
+    let mut text = String::new();
+    if !methods.is_empty() {
+        text.push_str(&table(style, methods));
+    }
+    for method in methods {
+        text.push_str(&remarks(method));
+    }
+    for method in methods.iter().filter(|it| !it.slowest.is_empty()) {
+        if calls == 0 {
+            break;
+        }
+        let name = printable(&shown(method, methods));
+        let _ = writeln!(text, "\n{}", style.bold(&format!("Slowest calls of {name}")));
+        text.push_str(&slowest(style, method, calls));
+    }
+    for (pattern, why) in slow.patterns.iter().filter_map(|it| Some((it, it.why.as_ref()?))) {
+        let line = format!("{} has timed no call: {why}", pattern.pattern);
+        let _ = writeln!(text, "{}", style.warn(&printable(&line)));
+    }
+    if methods.is_empty() && text.is_empty() {
+        text.push_str("no method has this text in its name\n");
+    }
+    text
+}
+
+fn table(style: Style, methods: &[&SlowMethod]) -> String {
+    let head = [
+        ("calls", Align::Right),
+        ("p50", Align::Right),
+        ("p90", Align::Right),
+        ("p99", Align::Right),
+        ("p99.9", Align::Right),
+        ("max", Align::Right),
+        ("in all", Align::Right),
+        ("CPU", Align::Right),
+        ("slow", Align::Right),
+        ("method", Align::Left),
+    ];
+    let row = |method: &&SlowMethod| {
+        let quantile = |share| time(method.quantile(share));
+        [
+            count(method.calls()),
+            quantile(0.5),
+            quantile(0.9),
+            quantile(0.99),
+            quantile(0.999),
+            time(method.max()),
+            time(method.wall),
+            time(method.cpu),
+            slow_calls(method),
+            printable(&shown(method, methods)),
+        ]
+    };
+    let rows: Vec<_> = methods.iter().map(row).collect();
+    columns(style, head, &rows)
+}
+
+/// Calls that are slow, with the time from which on they are.
+fn slow_calls(method: &SlowMethod) -> String {
+    match (method.asked, method.threshold) {
+        (Threshold::None, _) => "-".to_owned(),
+        (_, Some(threshold)) => format!("{} >= {}", count(method.slow), time(threshold)),
+        (_, None) => format!("{} (too few calls for a percentile)", method.slow),
+    }
+}
+
+/// The name, with parameters where several methods have it.
+fn shown(method: &SlowMethod, methods: &[&SlowMethod]) -> String {
+    let name = method.full_name();
+    let same = methods.iter().filter(|other| other.full_name() == name);
+    match same.count() > 1 {
+        true => format!("{name}{}", method.descriptor),
+        false => name,
+    }
+}
+
+/// What the figures of a method leave out.
+fn remarks(method: &SlowMethod) -> String {
+    let mut text = String::new();
+    let name = printable(&method.full_name());
+    if method.every > 1 {
+        let _ = writeln!(
+            text,
+            "{name}: called too often for each call to be timed: one in {} is, and the figures are estimates",
+            count(method.every)
+        );
+    }
+    if method.recursive > 0 {
+        let _ = writeln!(
+            text,
+            "{name}: {} more calls within calls of the same method in the same thread",
+            count(method.recursive)
+        );
+    }
+    if method.lost > 0 {
+        let _ = writeln!(text, "{name}: {} calls were not timed", count(method.lost));
+    }
+    if method.running > 0 {
+        let _ = writeln!(
+            text,
+            "{name}: {} calls had not ended, the longest for {}",
+            count(method.running),
+            time(method.longest_running)
+        );
+    }
+    text
+}
+
+fn slowest(style: Style, method: &SlowMethod, most: usize) -> String {
+    let head = [
+        ("time", Align::Right),
+        ("CPU", Align::Right),
+        ("began", Align::Left),
+        ("thread", Align::Left),
+    ];
+    let row = |call: &SlowCall| {
+        [
+            time(call.wall),
+            time(call.cpu),
+            local(call.began),
+            printable(&call.thread),
+        ]
+    };
+    let rows: Vec<_> = method.slowest.iter().take(most).map(row).collect();
+    columns(style, head, &rows)
+}
+
+fn local(nanos: i64) -> String {
+    let at = Timestamp::from_nanosecond(i128::from(nanos)).unwrap_or_default();
+    let at = at.to_zoned(TimeZone::system());
+    at.strftime("%Y-%m-%d %H:%M:%S%.3f").to_string()
+}
+
+fn time(nanos: u64) -> String {
+    let exact = nanos as f64;
+    match nanos {
+        0..1_000 => format!("{nanos} ns"),
+        1_000..1_000_000 => format!("{:.2} us", exact / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.2} ms", exact / 1e6),
+        _ => format!("{:.3} s", exact / 1e9),
+    }
+}
+
+fn method_json(method: &SlowMethod, calls: usize) -> Value {
+    let asked = match method.asked {
+        Threshold::None => Value::Null,
+        Threshold::Nanos(nanos) => json!({ "nanos": nanos }),
+        Threshold::Share(share) => json!({ "percentile": f64::from(share) / 1000.0 }),
+    };
+    json!({
+        "class": method.class,
+        "name": method.name,
+        "descriptor": method.descriptor,
+        "calls": method.calls(),
+        "recursive_calls": method.recursive,
+        "calls_not_timed": method.lost,
+        "timed_one_in": method.every.max(1),
+        "is_estimate": method.every > 1,
+        "running_calls": method.running,
+        "longest_running_ns": method.longest_running,
+        "p50_ns": method.quantile(0.5),
+        "p90_ns": method.quantile(0.9),
+        "p99_ns": method.quantile(0.99),
+        "p99_9_ns": method.quantile(0.999),
+        "max_ns": method.max(),
+        "wall_ns": method.wall,
+        "cpu_ns": method.cpu,
+        "threshold": asked,
+        "threshold_ns": method.threshold,
+        "slow_calls": method.slow,
+        "slowest": method.slowest.iter().take(calls).map(call_json).collect::<Vec<_>>(),
+        "histogram": method.times.counters().collect::<Vec<_>>(),
+    })
+}
+
+fn call_json(call: &SlowCall) -> Value {
+    let began = Timestamp::from_nanosecond(i128::from(call.began)).unwrap_or_default();
+    json!({
+        "began": began.to_string(),
+        "began_ns": call.began,
+        "wall_ns": call.wall,
+        "cpu_ns": call.cpu,
+        "thread": call.thread,
+        "thread_serial": call.serial,
+        "is_virtual": call.is_virtual,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        for (nanos, said) in [
+            (0, "0 ns"),
+            (999, "999 ns"),
+            (1_000, "1.00 us"),
+            (12_340_000, "12.34 ms"),
+            (2_500_000_000, "2.500 s"),
+        ] {
+            assert_eq!(time(nanos), said);
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! slow=: calls of chosen methods, each timed.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use hprof_analysis::contents::{ReadOptions, read};
+use hprof_analysis::input::Input;
+use hprof_stacks::slow::{Slow, SlowMethod};
+use java_test_harness::{
+    Outcome, Run, Running, agent_library, control_socket, each_jdk, each_release,
+    each_release_since,
+};
+
+const MILLI: u64 = 1_000_000;
+
+fn slow_of(file: &Path) -> Slow {
+    let input = Input::open(file).expect("a profile");
+    let contents = read(input, &ReadOptions::default()).expect("a profile");
+    contents.slow
+}
+
+fn method<'a>(slow: &'a Slow, name: &str) -> &'a SlowMethod {
+    let mut found = slow.methods.iter().filter(|it| it.full_name() == name);
+    let method = found.next().unwrap_or_else(|| panic!("{name} in {slow:#?}"));
+    assert_eq!(found.next(), None, "{name}");
+    method
+}
+
+/// What the program of `SlowCalls` does, by figures of its profile.
+fn expect_known_calls(slow: &Slow, began: i64) {
+    for (name, calls, recursive) in [
+        ("SlowCalls$Api.handle", 600, 0),
+        ("SlowCalls$Api.waits", 1, 0),
+        ("SlowCalls$Api.computes", 1, 0),
+        ("SlowCalls$Api.fails", 40, 0),
+        ("SlowCalls$Api.recursive", 30, 270),
+        ("SlowCalls$Api.locked", 10, 0),
+    ] {
+        let method = method(slow, name);
+        let found = (method.calls(), method.recursive);
+        assert_eq!(found, (calls, recursive), "{name}");
+        assert_eq!((method.lost, method.running, method.every), (0, 0, 1));
+        assert!(method.wall >= method.cpu && method.wall >= method.max());
+        assert_eq!(method.slowest.len() as u64, calls.min(10));
+    }
+    let overloads = slow.methods.iter().filter(|it| it.name == "overloaded");
+    assert_eq!(overloads.map(SlowMethod::calls).collect::<Vec<_>>(), [5, 5]);
+
+    let handle = method(slow, "SlowCalls$Api.handle");
+    let of = |thread: &str, least: u64| {
+        let mut calls = handle.slowest.iter();
+        let found = calls.find(|call| call.thread == thread && call.wall >= least);
+        found.unwrap_or_else(|| panic!("{thread} in {:#?}", handle.slowest))
+    };
+    let waited = of("worker-1", 120 * MILLI);
+    assert!(waited.cpu <= 20 * MILLI, "{waited:?}");
+    let computed = of("worker-2", 60 * MILLI);
+    // The clock is read when the call ends; of its begin, 50 us may be an estimate.
+    assert!(computed.cpu >= 59 * MILLI, "{computed:?}");
+    assert!(computed.wall >= computed.cpu);
+    assert_eq!(handle.max(), handle.slowest[0].wall);
+    assert!(handle.cpu >= 59 * MILLI);
+    // All others do next to nothing; a busy machine may hold some of them up.
+    assert!(handle.quantile(0.5) < 10 * MILLI, "{handle:#?}");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    for call in &handle.slowest {
+        assert!(call.began >= began && call.began <= now.as_nanos() as i64);
+    }
+    assert!(waited.serial.is_some() && waited.serial != computed.serial);
+}
+
+fn nanos_now() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    now.as_nanos() as i64
+}
+
+#[test]
+fn known_calls_have_their_times() {
+    each_release(|jdk| {
+        let began = nanos_now();
+        let outcome = Run::new(jdk)
+            .jvm_args(["-Xverify:all", "-Xcheck:jni"])
+            .agent("slow=SlowCalls$Api.*:50ms:SlowCalls.nothing:SlowCalls$Service.serve:com.acme.*:p99")
+            .class("SlowCalls")
+            .run()
+            .expect_status(0);
+        assert_eq!(outcome.stdout.trim_end(), "caught 21");
+        let slow = slow_of(&outcome.path("java.hprof.txt"));
+        expect_known_calls(&slow, began);
+        let handle = method(&slow, "SlowCalls$Api.handle");
+        let above = handle.slowest.iter().filter(|call| call.wall >= 50 * MILLI);
+        assert_eq!(handle.threshold, Some(50 * MILLI));
+        assert_eq!(handle.slow, above.count() as u64);
+        assert!(handle.slow >= 2);
+        // Patterns that have found nothing say so, in the file and at the end.
+        let found: Vec<_> = slow.patterns.iter().map(|it| it.methods > 0).collect();
+        assert_eq!(found, [true, false, false, false]);
+        for said in [
+            "slow=SlowCalls.nothing has timed no call: class SlowCalls has no method nothing; it has lambda$main$0, main",
+            "slow=SlowCalls$Service.serve has timed no call: SlowCalls$Service.serve has no code",
+            "slow=com.acme.* has timed no call: no method with code",
+        ] {
+            assert_eq!(outcome.stderr.matches(said).count(), 1, "{}", outcome.stderr);
+        }
+        let text = String::from_utf8(outcome.bytes("java.hprof.txt")).unwrap();
+        assert!(text.contains("SLOW CALLS BEGIN (total = "), "{text}");
+        let row = text.lines().find(|line| line.ends_with(" SlowCalls$Api.handle"));
+        let words: Vec<_> = row.expect("a row").split_whitespace().collect();
+        assert_eq!((words[1], words[2], words[10]), ("600", "0", "50.000"));
+        assert_eq!(outcome.profile().counter("internal_errors"), 0);
+    });
+}
+
+/// The methods of `CallCounts` that cpu=times counts as often, as its tests have them.
+const COUNTS: &[(&str, u64)] = &[
+    ("CallCounts.main", 1),
+    ("CallCounts.fib", 1973),
+    ("CallCounts.thrower", 1000),
+    ("CallCounts.caught", 180),
+    ("CallCounts.finished", 100),
+    ("CallCounts.overflowed", 20),
+    ("CallCounts$Derived.argument", 50),
+    ("CallCounts.locked", 180),
+    ("CallCounts.reflected", 3000),
+    ("CallCounts.fromLambda", 300),
+    ("CallCounts.inThread", 50),
+    ("CallCounts.leaf", 50_000),
+    ("CallCounts.inSizedThread", 20),
+    ("CallCounts.leafOfSized", 20),
+    ("CallCounts.dying", 100),
+    ("CallCounts.handled", 20),
+];
+
+/// 10,000 virtual threads at a time are in a call.
+const VIRTUAL_COUNTS: &[(&str, u64)] = &[
+    ("CallCounts.inVirtualThread", 10_000),
+    ("CallCounts.virtualLeaf", 100_000),
+];
+
+fn expect_counts(slow: &Slow, counts: &[(&str, u64)]) {
+    for &(name, calls) in counts {
+        let method = method(slow, name);
+        assert_eq!(method.calls() + method.recursive, calls, "{name}");
+    }
+}
+
+#[test]
+fn counts_are_those_of_cpu_times() {
+    each_release(|jdk| {
+        let run = Run::new(jdk).jvm_args(["-Xverify:all", "-Xcheck:jni"]);
+        let run = run.agent("slow=CallCounts*,cpu=samples,format=b").class("CallCounts");
+        let run = match jdk.feature() {
+            21.. => run.args(["virtual"]),
+            _ => run,
+        };
+        let outcome = run.run().expect_status(0);
+        assert!(outcome.stdout.ends_with("done\n"), "{}", outcome.stdout);
+        let slow = slow_of(&outcome.path("java.hprof"));
+        expect_counts(&slow, COUNTS);
+        if jdk.feature() >= 21 {
+            expect_counts(&slow, VIRTUAL_COUNTS);
+        }
+        let fib = method(&slow, "CallCounts.fib");
+        assert_eq!(fib.calls(), 1, "a recursion is one call");
+        for method in &slow.methods {
+            assert_eq!((method.lost, method.running), (0, 0), "{}", method.full_name());
+        }
+    });
+}
+
+/// Each of 20 virtual threads computes for 6 ms, waits for 30 ms, and computes for 6 ms again, mostly on another carrier. That work
+/// is measured once, and takes another time on another core, up to a half or twice as long.
+#[test]
+fn virtual_threads_keep_their_times_while_they_wait() {
+    each_release_since(21, |jdk| {
+        let outcome = Run::new(jdk)
+            .jvm_args(["-Xcheck:jni"])
+            .agent("slow=SlowVirtual.call")
+            .class("SlowVirtual")
+            .run()
+            .expect_status(0);
+        let slow = slow_of(&outcome.path("java.hprof.txt"));
+        let call = method(&slow, "SlowVirtual.call");
+        assert_eq!((call.calls(), call.recursive, call.lost), (20, 0, 0));
+        assert!(call.times.quantile(0.01) >= 35 * MILLI);
+        assert_eq!(call.slowest.len(), 10);
+        for call in &call.slowest {
+            assert!(call.is_virtual && call.thread.starts_with("virtual-"), "{call:?}");
+            // What others compute on the same carriers meanwhile, 228 ms, is not its own.
+            assert!(call.cpu >= 6 * MILLI && call.cpu <= 40 * MILLI, "{call:?}");
+            assert!(call.wall >= 30 * MILLI + call.cpu, "{call:?}");
+        }
+        assert!(call.cpu >= 20 * 6 * MILLI);
+    });
+}
+
+fn attach(running: &Running, options: &str) {
+    let library = agent_library();
+    let library = library.to_str().expect("a path");
+    running.jcmd(&["JVMTI.agent_load", library, &format!("\"{options}\"")]);
+}
+
+fn ask(running: &Running, request: &str) {
+    let mut stream = UnixStream::connect(control_socket(running.pid())).expect("a control socket");
+    writeln!(stream, "{request}").unwrap();
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).unwrap();
+    assert!(reply.starts_with("ok\n"), "{request}: {reply}");
+}
+
+fn round(running: &Running, number: u32) {
+    std::fs::write(running.path(&format!("round{number}")), "").unwrap();
+    running.wait_for_line(&format!("round {number}"));
+}
+
+#[test]
+fn an_attached_agent_times_what_is_called_while_it_is_there() {
+    each_jdk(|jdk| {
+        let running = Run::new(jdk).class("Late").args(["SlowCalls"]).start();
+        running.wait_for_line("ready");
+        round(&running, 1);
+        let began = nanos_now();
+        attach(&running, "slow=SlowCalls$Api.*:50ms,file=first.txt");
+        round(&running, 2);
+        ask(&running, "dump");
+        ask(&running, "reset slow");
+        ask(&running, "stop slow");
+        round(&running, 3);
+        ask(&running, "start");
+        round(&running, 4);
+        ask(&running, "detach");
+        expect_known_calls(&slow_of(&running.path("first.txt")), began);
+        round(&running, 5);
+        attach(&running, "slow=SlowCalls$Api.fails:SlowCalls$Api.waits,cpu=samples,file=second.txt");
+        round(&running, 6);
+        ask(&running, "detach");
+        std::fs::write(running.path("end"), "").unwrap();
+        let outcome: Outcome = running.finish().expect_status(0);
+        let second = slow_of(&outcome.path("second.txt"));
+        assert_eq!(second.methods.len(), 2);
+        assert_eq!(method(&second, "SlowCalls$Api.fails").calls(), 40);
+        assert!(method(&second, "SlowCalls$Api.waits").max() >= 120 * MILLI);
+        assert!(!outcome.stderr.contains("internal error"), "{}", outcome.stderr);
+    });
+}
