@@ -125,6 +125,11 @@ impl Builder {
         self.frame(&class, method, file, line)
     }
 
+    /// The name of a class.
+    pub(crate) fn class_name(&self, class: ClassIndex) -> &str {
+        &self.classes[class.0 as usize]
+    }
+
     /// The class with a name in source form.
     pub(crate) fn class(&mut self, name: &str) -> ClassIndex {
         if let Some(&known) = self.class_index.get(name) {

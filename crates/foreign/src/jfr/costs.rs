@@ -59,7 +59,7 @@ impl Costs {
         let (bytes, pools, plans) = ended;
         for kind in &events.timeless {
             let measure = match kind {
-                EventKind::Lock => Measure::Contention,
+                EventKind::Lock | EventKind::Park => Measure::Contention,
                 EventKind::Allocation => Measure::AllocatedBytes,
                 // The only others that chunks without times have.
                 _ => Measure::Samples,

@@ -37,6 +37,8 @@ pub(super) enum Kind {
     Live,
     /// A wait for a monitor or lock.
     Lock,
+    /// A parked thread: it waits for a lock, or for an event.
+    Park,
     /// A wait for a notification.
     Wait,
     /// Memory that native code allocated (async-profiler).
@@ -52,7 +54,7 @@ impl Kind {
             Self::Allocation | Self::Live | Self::NativeMemory => &[Role::Size, Role::Weight],
             Self::InBuffer => &[Role::Size, Role::Tlab],
             Self::OutsideBuffer => &[Role::Size],
-            Self::Lock | Self::Wait => &[Role::Duration],
+            Self::Lock | Self::Park | Self::Wait => &[Role::Duration],
         }
     }
 
@@ -74,7 +76,7 @@ pub(super) const KINDS: [(&str, Kind); 16] = [
     ("jdk.ObjectAllocationOutsideTLAB", Kind::OutsideBuffer),
     ("profiler.LiveObject", Kind::Live),
     ("jdk.JavaMonitorEnter", Kind::Lock),
-    ("jdk.ThreadPark", Kind::Lock),
+    ("jdk.ThreadPark", Kind::Park),
     ("jdk.JavaMonitorWait", Kind::Wait),
     ("profiler.Malloc", Kind::NativeMemory),
     ("datadog.ExecutionSample", Kind::Running),
@@ -268,7 +270,7 @@ impl Events {
         if let Some(window) = self.part.window {
             match kind {
                 // What lasts costs what of it is in the window.
-                Kind::Lock | Kind::Wait if nanos > 0 => {
+                Kind::Lock | Kind::Park | Kind::Wait if nanos > 0 => {
                     nanos = window.overlap(at, nanos);
                     if nanos == 0 {
                         return Some(());
@@ -296,7 +298,7 @@ impl Events {
             // async-profiler says 0 for a buffer that is no larger.
             Kind::InBuffer if buffer == 0 => size.unwrap_or(0),
             Kind::InBuffer => buffer,
-            Kind::CpuTime | Kind::Lock | Kind::Wait => nanos,
+            Kind::CpuTime | Kind::Lock | Kind::Park | Kind::Wait => nanos,
         };
         let place = self.costs.len() as u32;
         let costs = self.costs.entry(key).or_insert(Cost {
@@ -451,7 +453,8 @@ impl Choice {
                 builder.add(Measure::LiveObjects, trace, class, cost.count);
                 Measure::LiveBytes
             }
-            Kind::Lock => Measure::Contention,
+            // Of a class that is not known, it may be a lock; `resolve` knows the others.
+            Kind::Lock | Kind::Park => Measure::Contention,
             Kind::Wait => Measure::Waits,
             Kind::NativeMemory => Measure::NativeBytes,
         };

@@ -17,6 +17,7 @@ mod events;
 pub mod facts;
 mod metadata;
 mod moments;
+mod parks;
 mod plan;
 mod pools;
 mod resolve;

@@ -12,6 +12,7 @@ use super::bytes::{Cursor, Text};
 use super::events::{Choice, Clock, Cost, Entry, Events, Key, Kind};
 use super::metadata::TypeId;
 use super::moments::{Account, Moments};
+use super::parks::waits_for_event;
 use super::plan::{Found, Plans, Role, Value};
 use super::pools::Pools;
 use crate::builder::{Builder, ClassIndex, StackIndex};
@@ -122,7 +123,17 @@ pub(super) fn resolve<'a>(
             Kind::Execution => states.clock(entry(event.state, key.state)),
             _ => Clock::Cpu,
         };
-        let account = choice.add(names.builder, event.kind, clock, trace, class, cost);
+        let kind = match event.kind {
+            Kind::Park => {
+                let blocker = class.map(|class| names.builder.class_name(class));
+                match waits_for_event(blocker) {
+                    true => Kind::Wait,
+                    false => Kind::Lock,
+                }
+            }
+            kind => kind,
+        };
+        let account = choice.add(names.builder, kind, clock, trace, class, cost);
         if let Some(place) = accounts.get_mut(cost.place as usize) {
             *place = Some((trace, account));
         }
