@@ -370,6 +370,8 @@ pub fn shown_by(contents: &Contents) -> &'static str {
         "`hprof-rs gc` shows its garbage collections"
     } else if others.thread_dumps > 0 {
         "`hprof-rs stacks` shows its thread dumps"
+    } else if !contents.monitor_dumps.is_empty() {
+        "`hprof-rs stacks` shows its monitor dump"
     } else if !contents.text_dumps.is_empty() {
         "`hprof-rs histogram` shows its heap dump in text"
     } else {

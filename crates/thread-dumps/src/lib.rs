@@ -5,8 +5,8 @@
 //! `jcmd PID Thread.dump_to_file` (JDK 21 and later), which have virtual threads too. The forms come from HotSpot's
 //! sources (`thread.cpp`, `javaThread.cpp`, `vframe.cpp`, `threadService.cpp`) and from the JDK's
 //! `jdk.internal.vm.ThreadDumper`. It also takes the dumps of tools over JMX (VisualVM, Spring Boot, Jolokia), the
-//! texts of `java.lang.management.ThreadInfo`, those of the serviceability agent (`jhsdb jstack`, `jstack -F`), and
-//! javacores of OpenJ9.
+//! texts of `java.lang.management.ThreadInfo`, those of the serviceability agent (`jhsdb jstack`, `jstack -F`),
+//! javacores of OpenJ9, and the `MONITOR DUMP`s of HPROF's text profiles.
 //!
 //! The crate opens no file and prints nothing.
 //!
@@ -23,6 +23,7 @@
 mod beans;
 mod deadlocks;
 mod frames;
+mod hprof;
 mod javacore;
 mod json;
 mod model;

@@ -25,6 +25,8 @@ pub enum Source {
     Agent,
     /// A javacore of OpenJ9.
     Javacore,
+    /// The `MONITOR DUMP` of a profile in HPROF's text format.
+    Hprof,
 }
 
 /// The state of a thread: that of `java.lang.Thread.State`, where the dump has it.

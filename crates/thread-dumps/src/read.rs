@@ -5,11 +5,11 @@ use std::fmt;
 
 use crate::frames::Frames;
 use crate::model::Dump;
-use crate::{beans, javacore, json, plain, text};
+use crate::{beans, hprof, javacore, json, plain, text};
 
 /// The forms that are read, for messages.
 const FORMS: &str = "jstack and jhsdb jstack, jcmd PID Thread.print and Thread.dump_to_file, kill -3, VisualVM and \
-                     other JMX tools, Spring Boot's threaddump, ThreadInfo.toString, javacores of OpenJ9";
+                     other JMX tools, Spring Boot's threaddump, ThreadInfo.toString, javacores of OpenJ9, MONITOR DUMP of HPROF's text profiles";
 
 /// Why a file has no thread dump.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,6 +108,9 @@ fn all(text: &str, frames: &mut Frames) -> Result<Vec<Dump>, NoDump> {
         }
         false => None,
     };
+    if hprof::looks_like_one(text) {
+        return Ok(hprof::dumps(text, frames));
+    }
     let mut found = match text.lines().any(javacore::is_line) {
         true => javacore::dumps(text, frames),
         false => text::dumps(text, frames),

@@ -5,6 +5,7 @@ mod counting;
 mod damage;
 mod foreign;
 mod mapped;
+mod monitors;
 mod options;
 mod pieces;
 mod read;
@@ -35,6 +36,8 @@ pub use hprof_foreign::Kind as ForeignKind;
 
 pub use damage::{DamageEntry, DamageLog};
 pub use options::{ChooseWindow, ReadError, ReadOptions};
+pub use monitors::{MonitorDump, MonitorInUse, Waits, WaitsOf};
+
 pub use read::{read, read_outline};
 pub use text::{GrowingText, looks_like_a_profile, take_slow, take_times};
 
@@ -187,6 +190,10 @@ pub struct Contents {
     /// The recording settings of the profiler, if the file has them.
     pub settings: Option<ControlSettings>,
     /// The heap dumps.
+    /// Dumps of threads and monitors (`MONITOR DUMP`), of text files.
+    pub monitor_dumps: Vec<MonitorDump>,
+    /// Calls of `Object.wait` one by one (`WAIT`, `WAITED`), of text files.
+    pub waits: Waits,
     pub dumps: Vec<Dump>,
     /// A text profile with threads and traces at most, and no result.
     lacks_tables: bool,
@@ -270,6 +277,8 @@ impl Contents {
             lacks_tables: false,
             dumps: Vec::new(),
             text_dumps: Vec::new(),
+            monitor_dumps: Vec::new(),
+            waits: Waits::default(),
             comments: Vec::new(),
             damage: DamageLog::default(),
             lacks_elements: false,

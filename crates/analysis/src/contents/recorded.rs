@@ -9,7 +9,7 @@ use hprof_stacks::timeline::{Moment, Timeline};
 use rustc_hash::FxHashMap;
 
 use super::options::{ReadError, ReadOptions};
-use super::{Contents, CpuRow, CpuTable};
+use super::{Contents, CpuRow, CpuTable, Waits};
 
 /// Takes the times of samples into contents that have all else. If a part of the time is wanted, its costs replace the sums.
 pub(super) fn take(
@@ -104,6 +104,8 @@ fn keep(contents: &mut Contents, moments: &[Moment]) {
     contents.sites.clear();
     contents.monitors.clear();
     contents.old_cpu.clear();
+    contents.monitor_dumps.clear();
+    contents.waits = Waits::default();
 }
 
 #[cfg(test)]

@@ -17,8 +17,8 @@ use hprof_stacks::slow::Slow;
 use rustc_hash::FxHashMap;
 
 use super::{
-    Contents, CpuRow, CpuTable, Format, MonitorRow, MonitorTable, OldCpuRow, SiteRow, SiteTable,
-    TextCount, TextDump, Thread,
+    Contents, CpuRow, CpuTable, Format, MonitorDump, MonitorRow, MonitorTable, OldCpuRow, SiteRow,
+    SiteTable, TextCount, TextDump, Thread,
 };
 use crate::names::source_form;
 use crate::stacks::Trace;
@@ -195,8 +195,10 @@ impl GrowingText {
                         let note = "the MONITOR DUMP has no end: the file is cut short";
                         contents.damage.note(note.to_owned());
                     }
+                    contents.monitor_dumps.push(MonitorDump::of(dump));
                 }
-                TextItem::Wait(_) | TextItem::Waited(_) => {}
+                TextItem::Wait(wait) => contents.waits.push(false, &wait),
+                TextItem::Waited(wait) => contents.waits.push(true, &wait),
             }
         }
     }

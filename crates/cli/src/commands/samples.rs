@@ -16,6 +16,7 @@ use hprof_analysis::stacks::{
 use hprof_format::ids::{ThreadSerial, TraceSerial};
 use serde_json::{Value, json};
 
+use super::summary::monitors;
 use super::cutoff;
 use crate::by_time;
 use crate::export::{old_callees, readable};
@@ -240,6 +241,7 @@ impl Samples {
     }
 
     /// A table of `cpu=old`: pairs of caller and callee, or callees.
+        text.push_str(&monitors::pointer(contents, style));
     fn old(&self, opened: &Opened, style: Style) -> anyhow::Result<ExitCode> {
         let contents = &opened.contents;
         let mut rows: Vec<(u64, u64, String, String)> = match self.by {

@@ -1,5 +1,7 @@
 //! `hprof-rs summary`: what is in a file, on one screen.
 
+pub mod monitors;
+
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -155,6 +157,7 @@ fn as_text(opened: &Opened, android: Option<&AndroidFacts>, rows: usize, style: 
         text.push_str(&format!("\n{title}: {rows}\n"));
     }
     text.push_str(&by_time::summary(opened, style));
+    text.push_str(&monitors::text(contents, rows, style));
     text.push_str(&others(contents));
     for note in &contents.notes {
         text.push_str(&format!(
@@ -473,3 +476,4 @@ pub(super) fn as_json(opened: &Opened, rows: usize) -> Value {
         "damage": {"count": contents.damage.count, "lost_bytes": contents.damage.lost_bytes},
     })
 }
+        "monitors": monitors::as_json(contents),

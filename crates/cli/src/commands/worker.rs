@@ -245,6 +245,7 @@ impl Analyser<'_> {
         let summary = summary::as_json(&opened, ROWS);
         self.write("report.json", &foreign::json(&summary.to_string()))?;
         let headline = profile_headline(&opened);
+        let has_monitors = !opened.contents.monitor_dumps.is_empty();
         let traces = opened.contents.stacks.len();
         drop(opened);
         let mut outcome = json!({
@@ -252,13 +253,13 @@ impl Analyser<'_> {
             "headline": headline,
             "summary": {"profiles": summary["profiles"], "traces": traces},
         });
-        if is_recording(file)? {
+        if has_monitors || is_recording(file)? {
             self.of_recording(file, &mut outcome)?;
         }
         Ok(outcome)
     }
 
-    /// Adds what a recording has beside a profile: collections and thread dumps.
+    /// Adds what a file has beside a profile: collections of a recording, thread dumps, dumps of monitors.
     fn of_recording(&self, file: &Path, outcome: &mut Value) -> anyhow::Result<()> {
         let logs = [self.collections(file, GC)?, self.threads(file, STACKS)?];
         for log in logs.into_iter().flatten() {

@@ -7,8 +7,9 @@ use hprof_analysis::contents::{Contents, Thread};
 use hprof_format::binary::{BasicType, BinaryWriter};
 use hprof_format::ids::{ObjectId, TraceSerial};
 use hprof_format::model::{
-    CpuKind, CpuRow, CpuTable, Frame, Header, HeapSummary, MethodName, MonitorRow, MonitorTable,
-    OldCpuRow, Settings, SignedMethod, SiteRow, SiteTable, ThreadStart, Trace,
+    CpuKind, CpuRow, CpuTable, Frame, Header, HeapSummary, MethodName, Monitor, MonitorDump,
+    MonitorRow, MonitorTable, OldCpuRow, Settings, SignedMethod, SiteRow, SiteTable, ThreadStart,
+    Trace,
 };
 use hprof_format::rank::{RankedCpuTable, RankedMonitorTable, RankedSiteTable};
 use hprof_format::text::TextWriter;
@@ -72,6 +73,8 @@ fn has_profile(contents: &Contents) -> bool {
         || !contents.sites.is_empty()
         || !contents.monitors.is_empty()
         || !contents.old_cpu.is_empty()
+        || !contents.monitor_dumps.is_empty()
+        || !contents.waits.is_empty()
 }
 
 fn write(
@@ -86,8 +89,10 @@ fn write(
     let depth = contents.stacks.traces().into_iter();
     let depth = depth.map(|(_, trace)| trace.frames.len()).max();
     // A profile of cpu=old alone has no header.
-    let is_old_only =
-        contents.cpu.is_empty() && contents.sites.is_empty() && contents.monitors.is_empty();
+    let is_old_only = contents.cpu.is_empty()
+        && contents.sites.is_empty()
+        && contents.monitors.is_empty()
+        && contents.monitor_dumps.is_empty();
     if parts.is_binary || !is_old_only {
         writer.begin(&Header {
             created_millis,
@@ -104,6 +109,12 @@ fn write(
     }
     for thread in contents.threads.iter().filter(|thread| thread.has_ended) {
         writer.thread_end(thread.serial)?;
+    }
+    if parts.in_use {
+        waits(contents, writer)?;
+        for dump in &contents.monitor_dumps {
+            monitor_dump(contents, writer, dump)?;
+        }
     }
     for table in contents.sites.iter().filter(|_| parts.sites) {
         sites(contents, writer, table, ctime)?;
@@ -292,6 +303,38 @@ fn element(class_name: &str) -> Option<BasicType> {
     let name = class_name.strip_suffix("[]")?;
     let primitive = BasicType::ALL.into_iter().find(|kind| kind.name() == name);
     Some(primitive.unwrap_or(BasicType::Object))
+}
+
+/// Writes the calls of `Object.wait` one by one.
+fn waits(contents: &Contents, writer: &mut dyn ProfileWriter) -> anyhow::Result<()> {
+    for (is_over, signature, millis, thread) in contents.waits.lines() {
+        match is_over {
+            true => writer.waited(signature, millis, thread)?,
+            false => writer.wait(signature, millis, thread)?,
+        }
+    }
+    Ok(())
+}
+
+fn monitor_dump(
+    contents: &Contents,
+    writer: &mut dyn ProfileWriter,
+    dump: &hprof_analysis::contents::MonitorDump,
+) -> anyhow::Result<()> {
+    traces(contents, writer, dump.traces())?;
+    let monitors: Vec<Monitor<'_>> = (dump.monitors.iter())
+        .map(|monitor| Monitor {
+            signature: &monitor.signature,
+            owner: monitor.owner,
+            entering: &monitor.entering,
+            waiting: &monitor.waiting,
+        })
+        .collect();
+    writer.monitor_dump(&MonitorDump {
+        threads: &dump.threads,
+        monitors: &monitors,
+    })?;
+    Ok(())
 }
 
 fn monitors(

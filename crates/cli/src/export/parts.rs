@@ -25,6 +25,8 @@ pub(super) struct Parts {
     pub times: bool,
     pub sites: bool,
     pub monitors: bool,
+    /// Dumps of monitors, and calls of `Object.wait`.
+    pub in_use: bool,
     pub old: bool,
 }
 
@@ -45,13 +47,14 @@ impl Parts {
             monitors: is_wanted(&[Measure::Contention])
                 && !contents.monitors.is_empty()
                 && !is_binary,
+            in_use: is_wanted(&[]) && !is_binary && has_monitors_in_use(contents),
             old: is_wanted(&[]) && !contents.old_cpu.is_empty() && !is_binary,
         }
     }
 
     /// True if no table is written.
     pub fn is_empty(self) -> bool {
-        !(self.samples || self.times || self.sites || self.monitors || self.old)
+        !(self.samples || self.times || self.sites || self.monitors || self.in_use || self.old)
     }
 
     /// True if tables of CPU costs of this kind are written.
@@ -104,6 +107,10 @@ impl Parts {
         }
         let facts = [
             (!contents.monitors.is_empty(), "monitor contention"),
+            (
+                has_monitors_in_use(contents),
+                "monitor dumps and calls of Object.wait",
+            ),
             (!contents.old_cpu.is_empty(), "the table of cpu=old"),
             (!contents.comments.is_empty(), "the profiler's remarks"),
         ];
@@ -152,6 +159,10 @@ impl Parts {
             ));
         }
     }
+}
+
+fn has_monitors_in_use(contents: &Contents) -> bool {
+    !contents.monitor_dumps.is_empty() || !contents.waits.is_empty()
 }
 
 fn no_place(what: &str) -> String {

@@ -18,7 +18,7 @@ pub use heap::{
 };
 pub use monitors::{
     LockKind, Monitor, MonitorDump, MonitorRow, MonitorTable, MonitorThread, ThreadState,
-    ThreadStatus,
+    ThreadStatus, UnknownStatus,
 };
 pub use old_cpu::{OldCpuRow, SignedMethod};
 pub use sites::{HeapSummary, SiteOrder, SiteRow, SiteTable};

@@ -1,6 +1,7 @@
 //! Descriptions of monitors and of the threads that use them.
 
 use std::fmt;
+use std::str::FromStr;
 
 use crate::ids::{ThreadSerial, TraceSerial};
 
@@ -21,6 +22,31 @@ pub enum ThreadState {
     Runnable,
     /// None of these.
     Unknown,
+}
+
+impl ThreadState {
+    const ALL: [Self; 7] = [
+        Self::NotStarted,
+        Self::Terminated,
+        Self::Sleeping,
+        Self::BlockedOnMonitor,
+        Self::Waiting,
+        Self::Runnable,
+        Self::Unknown,
+    ];
+
+    /// The letters that the text format has for it.
+    const fn letters(self) -> &'static str {
+        match self {
+            Self::NotStarted => "NS",
+            Self::Terminated => "ZO",
+            Self::Sleeping => "SL",
+            Self::BlockedOnMonitor => "MW",
+            Self::Waiting => "CW",
+            Self::Runnable => "R",
+            Self::Unknown => "UN",
+        }
+    }
 }
 
 /// The state of a thread with its modifiers.
@@ -49,17 +75,42 @@ impl fmt::Display for ThreadStatus {
             .iter()
             .filter(|(is_set, _)| *is_set)
             .try_for_each(|(_, flag)| f.write_str(flag))?;
-        f.write_str(match self.state {
-            ThreadState::NotStarted => "NS",
-            ThreadState::Terminated => "ZO",
-            ThreadState::Sleeping => "SL",
-            ThreadState::BlockedOnMonitor => "MW",
-            ThreadState::Waiting => "CW",
-            ThreadState::Runnable => "R",
-            ThreadState::Unknown => "UN",
-        })
+        f.write_str(self.state.letters())
     }
 }
+
+impl FromStr for ThreadStatus {
+    type Err = UnknownStatus;
+
+    fn from_str(text: &str) -> Result<Self, UnknownStatus> {
+        let mut status = Self {
+            is_suspended: false,
+            is_interrupted: false,
+            is_native: false,
+            state: ThreadState::Unknown,
+        };
+        let (flags, state) = text.rsplit_once('|').unwrap_or(("", text));
+        for flag in flags.split('|').filter(|flag| !flag.is_empty()) {
+            match flag {
+                "S" => status.is_suspended = true,
+                "intr" => status.is_interrupted = true,
+                "native" => status.is_native = true,
+                _ => return Err(UnknownStatus),
+            }
+        }
+        let states = ThreadState::ALL.into_iter();
+        status.state = states
+            .clone()
+            .find(|it| it.letters() == state)
+            .ok_or(UnknownStatus)?;
+        Ok(status)
+    }
+}
+
+/// A text is no status of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no status of a thread, such as R or native|CW")]
+pub struct UnknownStatus;
 
 /// A thread in a dump of monitors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,4 +193,27 @@ pub struct MonitorTable<'a> {
     pub total_nanos: u64,
     /// One row per trace and class.
     pub rows: &'a [MonitorRow<'a>],
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_status_is_read_as_it_was_written() {
+        for flags in 0..8_u8 {
+            for state in ThreadState::ALL {
+                let status = ThreadStatus {
+                    is_suspended: flags & 1 != 0,
+                    is_interrupted: flags & 2 != 0,
+                    is_native: flags & 4 != 0,
+                    state,
+                };
+                assert_eq!(status.to_string().parse(), Ok(status));
+            }
+        }
+        for text in ["", "native", "X|R", "native|"] {
+            assert_eq!(text.parse::<ThreadStatus>(), Err(UnknownStatus), "{text}");
+        }
+    }
 }

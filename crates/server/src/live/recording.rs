@@ -5,7 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hprof_analysis::contents::{Contents, GrowingText, MonitorRow, MonitorTable, take_times};
+use hprof_analysis::contents::{
+    Contents, GrowingText, MonitorRow, MonitorTable, Waits, take_times,
+};
 use hprof_format::held::Held;
 use hprof_format::ids::TraceSerial;
 use hprof_format::model::{CpuKind, LockKind};
@@ -292,6 +294,8 @@ impl Recording {
         // The remarks of a dump are about the agent's counters since the start.
         contents.comments.clear();
         contents.old_cpu.clear();
+        contents.monitor_dumps.clear();
+        contents.waits = Waits::default();
         contents.text_dumps.clear();
         let frames = contents.stacks.frame_count() + contents.threads.len();
         let is_full = 250 * frames + 300 * contents.stacks.len() > MAX_STACKS;
