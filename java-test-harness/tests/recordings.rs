@@ -149,6 +149,7 @@ fn the_jdk_reads_what_is_written(jdk: &Jdk, original: &Profile, file: &Path) {
             thread_name: &thread_name,
             remarks: &[],
             own: None,
+            depth: None,
         },
         None,
         original.created_millis,

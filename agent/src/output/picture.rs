@@ -15,13 +15,13 @@ use hprof_format::model::{
 };
 use hprof_format::rank::{RankedCpuTable, RankedMonitorTable, RankedSiteTable};
 use hprof_format::writer::{HeapWriter, InnermostMethod, MonitorWriter, ProfileWriter};
-use hprof_stacks::pictures::about::{About, Run};
+use hprof_stacks::pictures::about::{About, Run, depth_of};
 #[cfg(feature = "svg")]
 use hprof_stacks::pictures::flame_graph::{self, Drawing};
 use hprof_stacks::pictures::page::Start;
 use hprof_stacks::pictures::profile::{Profile, View, all_weights};
 use hprof_stacks::pictures::{collapsed, page, pprof, speedscope};
-use hprof_stacks::{Frame, SiteRow, SiteTable, Stacks};
+use hprof_stacks::{Frame, RunFacts, SiteRow, SiteTable, Stacks};
 
 use super::sums::Sums;
 use crate::options::Picture;
@@ -72,6 +72,7 @@ impl PictureRecorder {
             thread_name: &thread_name,
             remarks: &remarks,
             own: None,
+            depth: depth_of(&remarks),
         };
         let about = || {
             let run = Run {
@@ -192,6 +193,8 @@ impl ProfileWriter for PictureRecorder {
     fn mark(&mut self, text: &str) -> io::Result<()> {
         if text.starts_with("hprof-rs agent:") {
             self.identity = Some(text.to_owned());
+        } else if RunFacts::is_one(text) {
+            return self.comment(text);
         }
         Ok(())
     }

@@ -20,6 +20,7 @@ use super::records::{Begin, Record, write_thread};
 use super::target::{SharedSink, Target};
 use crate::names::class_signature;
 use crate::options::{Format, Lost, Settings};
+use crate::os::timer::process_cpu_nanos;
 use crate::report;
 use crate::sink::{Endpoint, NetSource, Sink};
 use crate::vm::ThreadInfo;
@@ -30,6 +31,8 @@ pub struct Output {
     pub(super) target: Target,
     pub(super) sink: SharedSink,
     pub(super) created: Instant,
+    /// The CPU time of the process then, in nanoseconds.
+    created_cpu: u64,
     pub(super) failed: bool,
     pub(super) flushed: Instant,
     pub(super) dump: DumpState,
@@ -103,6 +106,7 @@ impl Output {
             target,
             sink,
             created: now,
+            created_cpu: process_cpu_nanos(),
             failed: false,
             flushed: now,
             dump: DumpState::None,
@@ -300,6 +304,11 @@ impl Output {
     /// How long there has been a profile.
     pub fn age(&self) -> Duration {
         self.created.elapsed()
+    }
+
+    /// The CPU time that the process has used since [`Self::age`] began.
+    pub fn cpu(&self) -> Duration {
+        Duration::from_nanos(process_cpu_nanos().saturating_sub(self.created_cpu))
     }
 
     /// Flushes what has been waiting for a while.

@@ -3,6 +3,7 @@
 use hprof_wire::control::Mode;
 use hprof_wire::marks;
 
+use super::facts;
 use super::recorders::Recorders;
 use super::threads::renew_names;
 use crate::names::HiddenNames;
@@ -43,12 +44,7 @@ pub(super) fn dump(
         if let Some(remark) = HiddenNames::remark() {
             cx.output.remark(remark);
         }
-        let run = format!(
-            "hprof-rs: run_ms={} depth={}",
-            cx.output.age().as_millis(),
-            cx.run.settings.depth
-        );
-        cx.output.remark(run);
+        describe(cx);
         if is_last {
             write_nothing(cx, recorders);
         }
@@ -71,6 +67,20 @@ pub(super) fn dump(
         is_written,
         is_whole,
     }
+}
+
+/// Writes the facts of the run. A file of nothing but a heap dump is as the VM writes it.
+fn describe(cx: &mut Context<'_>) {
+    let settings = cx.settings();
+    if !settings.modes.only_dumps() {
+        for text in facts::of(cx).texts() {
+            cx.output.mark_after_tables(text);
+        }
+        return;
+    }
+    let millis = cx.output.age().as_millis();
+    let remark = format!("hprof-rs: run_ms={millis} depth={}", settings.depth);
+    cx.output.remark(remark);
 }
 
 /// Writes a mark for each mode that has counted nothing in the whole run.

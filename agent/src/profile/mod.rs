@@ -16,6 +16,7 @@ mod commands;
 mod dispatch;
 mod dump;
 mod exit_hook;
+mod facts;
 mod identity;
 mod install;
 mod load;

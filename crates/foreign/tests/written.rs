@@ -20,6 +20,7 @@ fn written(file: &[u8]) -> (hprof_foreign::Profile, Vec<u8>) {
         thread_name: &thread_name,
         remarks: &[],
         own: None,
+        depth: None,
     };
     let bytes = jfr::write::write(&profile, None, Some(1_700_000_000_000), None);
     (read, bytes)

@@ -35,6 +35,23 @@ pub enum Clock {
     Wall,
 }
 
+impl Clock {
+    /// The word for it in profiles.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Wall => "wall",
+        }
+    }
+
+    /// The clock of a word; `None` if it is of a later version.
+    pub fn of_word(word: &str) -> Option<Self> {
+        [Self::Cpu, Self::Wall]
+            .into_iter()
+            .find(|clock| clock.word() == word)
+    }
+}
+
 /// A sample with its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {
@@ -140,10 +157,7 @@ impl Chunk {
     pub fn text(&self, moved: i64) -> String {
         let mut text = format!(
             "{PREFIX}clock={} interval={} from={} to={} lost={} begin={} data=",
-            match self.clock {
-                Clock::Cpu => "cpu",
-                Clock::Wall => "wall",
-            },
+            self.clock.word(),
             self.interval,
             self.from.saturating_add(moved),
             self.to.saturating_add(moved),
@@ -160,9 +174,7 @@ impl Chunk {
         let mut chunk = Self::default();
         for part in rest.split(' ') {
             match part.split_once('=')? {
-                ("clock", "cpu") => chunk.clock = Clock::Cpu,
-                ("clock", "wall") => chunk.clock = Clock::Wall,
-                ("clock", _) => return None,
+                ("clock", word) => chunk.clock = Clock::of_word(word)?,
                 ("interval", value) => chunk.interval = value.parse().ok()?,
                 ("from", value) => chunk.from = value.parse().ok()?,
                 ("to", value) => chunk.to = value.parse().ok()?,

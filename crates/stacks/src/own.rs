@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
+use crate::depth::CutBeforeOwn;
 use crate::pictures::{Kind, kind_of};
 use crate::table::{Frame, Stacks};
 use crate::weights::{Measure, Weights};
@@ -286,22 +287,38 @@ pub struct OwnCosts {
     pub own: Own,
     /// Its methods, that with the highest cost first.
     pub rows: Vec<OwnCost>,
-    /// The answer in a sentence; see [`headline`].
+    /// The answer in a sentence; see [`headline`]. It begins with `at least` where stacks are cut.
     pub headline: Option<String>,
+    /// The costs that its methods may lack.
+    pub cut: Option<CutBeforeOwn>,
 }
 
 impl OwnCosts {
-    /// Costs by a given rule, or else by the one that is inferred.
-    pub fn of(stacks: &Stacks, weights: &Weights, given: Option<&Own>) -> Self {
+    /// Costs by a given rule, or else by the one that is inferred. Stacks have at most `limit` frames, if that is known.
+    pub fn of(
+        stacks: &Stacks,
+        weights: &Weights,
+        given: Option<&Own>,
+        limit: Option<usize>,
+    ) -> Self {
         let own = given
             .cloned()
             .unwrap_or_else(|| Own::infer(stacks, weights));
         let rows = by_own(stacks, weights, &own);
+        let cut = match weights.measure {
+            Measure::Calls => None,
+            _ => CutBeforeOwn::of(stacks, weights, &own, limit),
+        };
         let headline = headline(&rows, weights);
+        let headline = headline.map(|sentence| match cut {
+            Some(_) => format!("At least {sentence}"),
+            None => sentence,
+        });
         Self {
             own,
             rows,
             headline,
+            cut,
         }
     }
 
@@ -532,7 +549,7 @@ mod tests {
         assert_eq!(sums, expected);
         let sentence = "81 % in acme.Price.parse (F.java:41), of it 38 % in java.util.regex";
         assert_eq!(headline(&rows, &weights).as_deref(), Some(sentence));
-        let costs = OwnCosts::of(&stacks, &weights, None);
+        let costs = OwnCosts::of(&stacks, &weights, None, None);
         assert_eq!(
             (&costs.rows, costs.packages()),
             (&rows, vec!["acme".to_owned()])

@@ -21,6 +21,8 @@ use hprof_format::ids::{ObjectId, ThreadSerial, TraceSerial};
 use hprof_format::model::HeapSummary;
 use hprof_format::reader::Version;
 use hprof_stacks::slow::Slow;
+use hprof_stacks::RunFacts;
+use hprof_stacks::pictures::about::depth_of;
 use hprof_stacks::timeline::{Timeline, Window};
 pub use hprof_stacks::{
     CpuRow, CpuTable, MonitorRow, MonitorTable, OldCpuRow, SiteRow, SiteTable, Tables,
@@ -34,10 +36,10 @@ use crate::stacks::{Stacks, Weights};
 
 pub use hprof_foreign::Kind as ForeignKind;
 
-pub use damage::{DamageEntry, DamageLog};
-pub use options::{ChooseWindow, ReadError, ReadOptions};
 pub use monitors::{MonitorDump, MonitorInUse, Waits, WaitsOf};
 
+pub use damage::{DamageEntry, DamageLog};
+pub use options::{ChooseWindow, ReadError, ReadOptions};
 pub use read::{read, read_outline};
 pub use text::{GrowingText, looks_like_a_profile, take_slow, take_times};
 
@@ -69,6 +71,9 @@ impl Format {
         )
     }
 }
+
+/// How the agent's text about program and agent begins.
+const AGENT: &str = "hprof-rs agent: ";
 
 /// The records of one tag.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -185,15 +190,15 @@ pub struct Contents {
     pub slow: Slow,
     /// Calls as `cpu=old` counts them.
     pub old_cpu: Vec<OldCpuRow>,
+    /// Dumps of threads and monitors (`MONITOR DUMP`), of text files.
+    pub monitor_dumps: Vec<MonitorDump>,
+    /// Calls of `Object.wait` one by one (`WAIT`, `WAITED`), of text files.
+    pub waits: Waits,
     /// Heap totals of the last record that has them.
     pub heap_summary: Option<HeapSummary>,
     /// The recording settings of the profiler, if the file has them.
     pub settings: Option<ControlSettings>,
     /// The heap dumps.
-    /// Dumps of threads and monitors (`MONITOR DUMP`), of text files.
-    pub monitor_dumps: Vec<MonitorDump>,
-    /// Calls of `Object.wait` one by one (`WAIT`, `WAITED`), of text files.
-    pub waits: Waits,
     pub dumps: Vec<Dump>,
     /// A text profile with threads and traces at most, and no result.
     lacks_tables: bool,
@@ -272,17 +277,44 @@ impl Contents {
             timeline: None,
             old_cpu: Vec::new(),
             slow: Slow::default(),
+            monitor_dumps: Vec::new(),
+            waits: Waits::default(),
             heap_summary: None,
             settings: None,
             lacks_tables: false,
             dumps: Vec::new(),
             text_dumps: Vec::new(),
-            monitor_dumps: Vec::new(),
-            waits: Waits::default(),
             comments: Vec::new(),
             damage: DamageLog::default(),
             lacks_elements: false,
         }
+    }
+
+    /// The profiler's remarks, in files of both formats.
+    pub fn remarks(&self) -> Vec<String> {
+        let strings = self.names.strings_with_start("hprof-rs ");
+        let about_the_run = |text: &String| text.starts_with(AGENT) || RunFacts::is_one(text);
+        let strings = strings.into_iter().filter(about_the_run);
+        self.comments.iter().cloned().chain(strings).collect()
+    }
+
+    /// The facts of the run that the agent states; none is known of files of other tools.
+    pub fn run_facts(&self) -> RunFacts {
+        RunFacts::read(self.remarks().iter().map(String::as_str))
+    }
+
+    /// The greatest number of frames in a stack: as the profiler states it, or else as an HPROF file has it. `None` for files of other
+    /// tools, which do not tell.
+    pub fn stack_limit(&self) -> Option<usize> {
+        let stated = self.settings.map(|settings| usize::from(settings.depth));
+        stated
+            .filter(|&depth| depth > 0)
+            .or_else(|| depth_of(&self.remarks()))
+            .or_else(|| {
+                let is_hprof = !matches!(self.format, Format::Foreign(_));
+                let traces = self.stacks.traces().into_iter().filter(|_| is_hprof);
+                traces.map(|(_, trace)| trace.frames.len()).max()
+            })
     }
 
     /// True for heap dumps of Android's VMs, those too that `hprof-conv` has given the version of

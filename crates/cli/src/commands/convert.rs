@@ -211,13 +211,15 @@ impl Convert {
             None => all_weights(contents),
         };
         let thread_name = |serial| contents.thread(serial)?.name.clone();
+        let remarks = contents.remarks();
         let profile = Profile {
             title: &title,
             stacks: &contents.stacks,
             weights,
             thread_name: &thread_name,
-            remarks: &contents.comments,
+            remarks: &remarks,
             own: self.own.rule(),
+            depth: contents.stack_limit(),
         };
         match to {
             To::Pprof => pprof::write(&profile, out)?,
@@ -316,9 +318,10 @@ fn gzip(bytes: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
 
 /// The head of the page for a file.
 pub(super) fn about(opened: &Opened) -> About {
+    let remarks = opened.contents.remarks();
     let run = Run {
         file: &base_name(&opened.name),
-        remarks: &opened.contents.comments,
+        remarks: &remarks,
         stacks: Some(&opened.contents.stacks),
         depth: opened.contents.settings.map(|it| usize::from(it.depth)),
         duration: None,

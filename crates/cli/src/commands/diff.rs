@@ -235,7 +235,12 @@ impl Diff {
         }
         if let Some(path) = &self.flamegraph {
             let rule = self.own.rule();
-            let answer = Answer::of(&after.contents.stacks, &new, rule.as_ref());
+            let answer = Answer::of(
+                &after.contents.stacks,
+                &new,
+                rule.as_ref(),
+                after.contents.stack_limit(),
+            );
             let old = View::of(&before.contents.stacks, &old, false);
             let new = View {
                 answer,
@@ -246,7 +251,7 @@ impl Diff {
         let costs =
             |opened: &Opened, weights: &Weights| by_method(&opened.contents.stacks, weights);
         // The second program's rule holds for both: the first may have done nothing yet.
-        let rule = self.own.costs(&after.contents.stacks, &new).own;
+        let rule = self.own.costs(&after.contents, &new).own;
         let charged = |opened: &Opened, weights: &Weights| -> Vec<MethodCost> {
             let rows = by_own(&opened.contents.stacks, weights, &rule).into_iter();
             let cost = |row: OwnCost| MethodCost {

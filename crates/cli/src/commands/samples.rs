@@ -10,14 +10,13 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use hprof_analysis::contents::Contents;
 use hprof_analysis::stacks::{
-    CallTree, Measure, MethodCost, Node, Own, OwnCost, OwnCosts, Stacks, Weights, by_method,
-    by_thread,
+    CallTree, Measure, MethodCost, Node, Own, OwnCost, OwnCosts, Weights, by_method, by_thread,
 };
 use hprof_format::ids::{ThreadSerial, TraceSerial};
 use serde_json::{Value, json};
 
-use super::summary::monitors;
 use super::cutoff;
+use super::summary::monitors;
 use crate::by_time;
 use crate::export::{old_callees, readable};
 use crate::open::{self, FileArgument, Opened, Times};
@@ -91,8 +90,9 @@ impl OwnArgument {
     }
 
     /// The costs of the program's methods. Says it if no method matches the patterns.
-    pub fn costs(&self, stacks: &Stacks, weights: &Weights) -> OwnCosts {
-        let costs = OwnCosts::of(stacks, weights, self.rule().as_ref());
+    pub fn costs(&self, contents: &Contents, weights: &Weights) -> OwnCosts {
+        let limit = contents.stack_limit();
+        let costs = OwnCosts::of(&contents.stacks, weights, self.rule().as_ref(), limit);
         if costs.rows.is_empty() && !self.own.is_empty() {
             tell!(
                 "hprof-rs: no stack has a method of {}; `samples --by method` lists those that there are",
@@ -203,7 +203,7 @@ impl Samples {
         if let Some(method) = &self.annotate {
             return annotate::annotate(&opened, &weights, method, &self.sources, self.json);
         }
-        let own = self.own.costs(&contents.stacks, &weights);
+        let own = self.own.costs(contents, &weights);
         if self.json {
             return print_json(&json!({
                 "file": opened.name,
@@ -213,6 +213,7 @@ impl Samples {
                 "own": own.own,
                 "own_packages": own.packages(),
                 "headline": own.headline,
+                "cut_before_own": own.cut,
                 "own_methods": own.rows.iter().take(self.limit()).collect::<Vec<_>>(),
                 "notes": contents.notes,
                 "rows": self.json_rows(&opened, &weights)?,
@@ -227,6 +228,9 @@ impl Samples {
         if let Some(sentence) = &own.headline {
             text.push_str(&format!("{}\n", printable(sentence)));
         }
+        if let Some(cut) = own.cut {
+            text.push_str(&format!("{}\n", style.warn(&cut.to_string())));
+        }
         text.push_str(&match self.by {
             By::Method => self.methods(contents, &weights, &own.rows, style),
             By::Trace => self.traces(contents, &weights, style),
@@ -237,11 +241,11 @@ impl Samples {
                 .with_context(|| opened.name.clone())?,
         });
         text.push_str(&below_cutoff(contents, &weights, style));
+        text.push_str(&monitors::pointer(contents, style));
         print(&text)
     }
 
     /// A table of `cpu=old`: pairs of caller and callee, or callees.
-        text.push_str(&monitors::pointer(contents, style));
     fn old(&self, opened: &Opened, style: Style) -> anyhow::Result<ExitCode> {
         let contents = &opened.contents;
         let mut rows: Vec<(u64, u64, String, String)> = match self.by {

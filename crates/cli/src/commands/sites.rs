@@ -150,7 +150,7 @@ impl Sites {
         };
         let weights = Weights::of(contents, measure).or_else(|| Weights::first_of(contents));
         weights.map_or_else(Own::default, |weights| {
-            self.own.costs(&contents.stacks, &weights).own
+            self.own.costs(contents, &weights).own
         })
     }
 

@@ -11,7 +11,7 @@ use hprof_analysis::contents::{Contents, Dump, Format, TextDump};
 use hprof_analysis::heap::{Group, Histogram, LayoutSource, histogram, text_histogram};
 use hprof_analysis::input::Compression;
 use hprof_analysis::snapshot::{OpenOptions, Snapshot};
-use hprof_analysis::stacks::{Measure, Own, Weights, by_method, by_own, headline};
+use hprof_analysis::stacks::{Measure, OwnCosts, Weights, by_method};
 use hprof_foreign::Others;
 use hprof_format::reader::Version;
 use serde_json::{Value, json};
@@ -107,6 +107,7 @@ fn as_text(opened: &Opened, android: Option<&AndroidFacts>, rows: usize, style: 
     if let Some(time) = created(contents) {
         facts.push(("created", printable(&time)));
     }
+    facts.extend(of_run(contents));
     if contents.names.class_count() > 0 {
         let classes = plural(contents.names.class_count() as u64, "class", "classes");
         let strings = plural(contents.names.string_count() as u64, "string", "strings");
@@ -156,8 +157,8 @@ fn as_text(opened: &Opened, android: Option<&AndroidFacts>, rows: usize, style: 
         let rows = plural(contents.old_cpu.len() as u64, "row", "rows");
         text.push_str(&format!("\n{title}: {rows}\n"));
     }
-    text.push_str(&by_time::summary(opened, style));
     text.push_str(&monitors::text(contents, rows, style));
+    text.push_str(&by_time::summary(opened, style));
     text.push_str(&others(contents));
     for note in &contents.notes {
         text.push_str(&format!(
@@ -185,6 +186,24 @@ fn as_text(opened: &Opened, android: Option<&AndroidFacts>, rows: usize, style: 
         text.push_str(&format!("\n{}\n", style.warn(&line)));
     }
     text
+}
+
+/// Where and how long the program ran, as far as the agent says so.
+fn of_run(contents: &Contents) -> Vec<(&'static str, String)> {
+    let run = contents.run_facts();
+    let cpu = run.cpu_words().map(|words| match run.mostly_waits() {
+        true => format!("{words}; it mostly waited: --wall shows what for"),
+        false => words,
+    });
+    [
+        ("command", run.command.as_deref().map(printable)),
+        ("JVM", run.vm.as_deref().map(printable)),
+        ("host", run.host.as_deref().map(printable)),
+        ("CPU", cpu),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| Some((name, value?)))
+    .collect()
 }
 
 /// The events of a recording that other commands show.
@@ -373,10 +392,12 @@ fn profile_text(contents: &Contents, weights: &Weights, rows: usize, style: Styl
     if weights.total == 0 || before.iter().any(|&total| total > 0) {
         return text;
     }
-    let own = Own::infer(&contents.stacks, weights);
-    let own = by_own(&contents.stacks, weights, &own);
-    if let Some(sentence) = headline(&own, weights) {
-        text.push_str(&format!("{}\n", printable(&sentence)));
+    let own = OwnCosts::of(&contents.stacks, weights, None, contents.stack_limit());
+    if let Some(sentence) = &own.headline {
+        text.push_str(&format!("{}\n", printable(sentence)));
+    }
+    if let Some(cut) = own.cut {
+        text.push_str(&format!("{}\n", style.warn(&cut.to_string())));
     }
     let costs = by_method(&contents.stacks, weights);
     let rows: Vec<[String; 3]> = costs
@@ -441,7 +462,13 @@ pub(super) fn as_json(opened: &Opened, rows: usize) -> Value {
     let profiles: Vec<Value> = Measure::ALL
         .into_iter()
         .filter_map(|measure| Weights::of(contents, measure))
-        .map(|weights| json!({"measure": weights.measure, "unit": weights.measure.unit(), "total": weights.total}))
+        .map(|weights| {
+            let own = OwnCosts::of(&contents.stacks, &weights, None, contents.stack_limit());
+            json!({
+                "measure": weights.measure, "unit": weights.measure.unit(), "total": weights.total,
+                "headline": own.headline, "cut_before_own": own.cut,
+            })
+        })
         .collect();
     let records: serde_json::Map<String, Value> = contents
         .records
@@ -471,9 +498,9 @@ pub(super) fn as_json(opened: &Opened, rows: usize) -> Value {
         "timeline": by_time::summary_json(opened),
         "garbage_collections": contents.others.collections,
         "thread_dumps": contents.others.thread_dumps,
+        "monitors": monitors::as_json(contents),
         "notes": contents.notes,
         "is_partly_read": contents.is_partly_read(),
         "damage": {"count": contents.damage.count, "lost_bytes": contents.damage.lost_bytes},
     })
 }
-        "monitors": monitors::as_json(contents),

@@ -15,7 +15,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use hprof_analysis::input::Input;
 use hprof_analysis::snapshot::IndexState;
-use hprof_analysis::stacks::{Measure, Own, Weights, by_method, by_own, headline as headline_of};
+use hprof_analysis::stacks::{Measure, OwnCosts, Weights, by_method};
 use hprof_server::store::{FILE_TIME, set_time};
 use hprof_server::worker_status::DISK_FULL;
 use hprof_thread_dumps::Report as ThreadReport;
@@ -367,9 +367,8 @@ fn profile_headline(opened: &Opened) -> Option<String> {
     let weights = Measure::ALL
         .into_iter()
         .find_map(|measure| Weights::of(contents, measure))?;
-    let own = Own::infer(&contents.stacks, &weights);
-    let costs = by_own(&contents.stacks, &weights, &own);
-    if let Some(sentence) = headline_of(&costs, &weights) {
+    let own = OwnCosts::of(&contents.stacks, &weights, None, contents.stack_limit());
+    if let Some(sentence) = own.headline {
         return Some(format!("{}: {sentence}.", weights.measure.title()));
     }
     let most = by_method(&contents.stacks, &weights).into_iter().next()?;

@@ -43,6 +43,7 @@ pub fn heap_views(opened: &Opened) -> anyhow::Result<[View; 2]> {
             words: Words::of_classes(own),
             has_threads: false,
             answer: Answer::default(),
+            idle: None,
         }
     };
     Ok([
@@ -71,6 +72,7 @@ pub fn old_view(contents: &Contents) -> View {
         },
         has_threads: false,
         answer: Answer::default(),
+        idle: None,
     }
 }
 

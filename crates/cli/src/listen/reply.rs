@@ -112,7 +112,9 @@ fn cpu(contents: &Contents, table: &CpuTable) -> Table {
     };
     let weights = Weights::of(contents, measure);
     Table::Cpu {
-        headline: weights.and_then(|it| OwnCosts::of(&contents.stacks, &it, None).headline),
+        headline: weights.and_then(|it| {
+            OwnCosts::of(&contents.stacks, &it, None, contents.stack_limit()).headline
+        }),
         total: table.total,
         unit: match table.kind {
             hprof_format::model::CpuKind::Samples => "samples",

@@ -51,6 +51,7 @@ pub fn parcels(
         thread_name: &thread_name,
         remarks: &contents.comments,
         own: None,
+        depth: contents.stack_limit(),
     };
     match to.protocol {
         PushAs::Otlp => {

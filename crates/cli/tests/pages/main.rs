@@ -1,5 +1,6 @@
 //! Pages of flame graphs in a browser: each control is clicked, each key pressed.
 
+mod heads;
 mod own;
 mod picture;
 #[path = "../support/mod.rs"]

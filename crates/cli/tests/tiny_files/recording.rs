@@ -23,6 +23,7 @@ pub fn recording(most: usize, numbers: &mut Numbers) -> Vec<u8> {
             thread_name: &|_| None,
             remarks: &[],
             own: None,
+            depth: None,
         },
         None,
         None,

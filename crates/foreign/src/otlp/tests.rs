@@ -68,6 +68,7 @@ fn values(weights: Weights, timeline: &Timeline) -> (Vec<Row>, Vec<Untimed>) {
         thread_name: &|_| None,
         remarks: &[],
         own: None,
+        depth: None,
     };
     let samples = of(&profile, &profile.weights[0], Some(timeline));
     let samples = samples.into_iter().map(|it| (it.values, it.times));

@@ -7,7 +7,8 @@ use hprof_format::model::CpuKind;
 use serde::Serialize;
 
 use super::numbers;
-use crate::{Frame, Stacks, Tables, Trace};
+use crate::events::Clock;
+use crate::{RunFacts, Stacks, Tables, Trace, depth};
 
 /// The head of a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -16,6 +17,8 @@ pub struct About {
     pub title: String,
     /// More of that, a few words each.
     pub facts: Vec<String>,
+    /// The command line.
+    pub command: Option<String>,
     /// Reasons why the pictures are less exact than they look.
     pub warnings: Vec<String>,
     /// The profiler's remarks.
@@ -41,18 +44,22 @@ impl About {
     /// The head for the tables of a run.
     pub fn of(run: &Run<'_>, tables: &(impl Tables + ?Sized)) -> Self {
         let known = values(run.remarks);
-        let mode = mode(&known, tables);
+        let of_run = RunFacts::read(run.remarks.iter().map(String::as_str));
+        let mode = mode(&known, &of_run, tables);
         let duration = run.duration.or_else(|| {
             let millis = known.get("run_ms")?.parse().ok()?;
             Some(Duration::from_millis(millis))
         });
-        let duration = duration.map(words_for);
+        let duration = duration.map(numbers::time);
         let program = known.get("main").copied();
         let depth = run.depth.or_else(|| known.get("depth")?.parse().ok());
         let counted = run.stacks.filter(|_| mode.is_some());
-        let warnings = counted
+        let cut = counted
             .zip(depth)
             .and_then(|(stacks, depth)| cut_stacks(stacks, depth));
+        let waits = of_run.mostly_waits().then(|| {
+            "The program mostly waited, and CPU samples do not show what for: record it with --wall (agent: cpu=wall).".to_owned()
+        });
         let title = [program, mode.as_deref(), duration.as_deref()];
         let title: Vec<&str> = title.into_iter().flatten().collect();
         let mut facts: Vec<String> = Vec::new();
@@ -64,6 +71,15 @@ impl About {
         let lost = known.get("lost_samples").filter(|&&lost| lost != "0");
         facts.extend(lost.map(|lost| format!("{lost} samples lost")));
         facts.extend(known.get("threads").map(|seen| format!("{seen} threads")));
+        facts.extend(of_run.cpu_words());
+        facts.extend(
+            of_run
+                .began
+                .as_ref()
+                .map(|began| format!("began {}", began.replacen('T', " ", 1))),
+        );
+        facts.extend(of_run.vm.clone());
+        facts.extend(of_run.host.as_ref().map(|host| format!("on {host}")));
         facts.extend(known.get("pid").map(|pid| format!("process {pid}")));
         facts.extend(known.get("version").map(|it| format!("hprof-rs {it}")));
         if !run.file.is_empty() && !title.is_empty() {
@@ -75,16 +91,28 @@ impl About {
                 false => title.join(", "),
             },
             facts,
-            warnings: warnings.into_iter().collect(),
+            command: of_run.command,
+            warnings: cut.into_iter().chain(waits).collect(),
             remarks: run.remarks.to_vec(),
         }
     }
 }
 
+/// The greatest number of frames in a stack, if the agent's remarks tell it.
+pub fn depth_of(remarks: &[String]) -> Option<usize> {
+    values(remarks).get("depth")?.parse().ok()
+}
+
+/// The clock of the samples, if the agent's remarks tell it.
+pub fn clock_of(remarks: &[String]) -> Option<Clock> {
+    Clock::of_word(values(remarks).get("clock")?)
+}
+
 /// The `key=value` words of remarks. The class of the program may hold blanks and stands last.
 fn values(remarks: &[String]) -> BTreeMap<&str, &str> {
     let mut known = BTreeMap::new();
-    for line in remarks.iter().filter(|line| line.starts_with("hprof-rs")) {
+    let is_words = |line: &&String| line.starts_with("hprof-rs") && !RunFacts::is_free(line);
+    for line in remarks.iter().filter(is_words) {
         let (line, program) = match line.split_once(" main=") {
             Some((line, program)) => (line, Some(program)),
             None => (line.as_str(), None),
@@ -96,18 +124,13 @@ fn values(remarks: &[String]) -> BTreeMap<&str, &str> {
 }
 
 /// A warning if stacks end at the greatest depth, and not where threads begin.
-fn cut_stacks(stacks: &Stacks, depth: usize) -> Option<String> {
-    let is_cut = |trace: &Trace| {
-        let outermost = trace.frames.last().map(|&frame| stacks.frame(frame));
-        let begins =
-            |frame: &Frame| matches!(&*frame.method, "main" | "run" | "runWith" | "enterSpecial");
-        depth > 0 && trace.frames.len() >= depth && !outermost.is_some_and(begins)
-    };
+fn cut_stacks(stacks: &Stacks, limit: usize) -> Option<String> {
     let traces = stacks.traces();
+    let is_cut = |trace: &Trace| depth::is_cut(stacks, &trace.frames, limit);
     let cut = traces.iter().filter(|(_, trace)| is_cut(trace)).count();
     (cut > 0).then(|| {
         format!(
-            "{} of {} stacks are cut at {depth} frames: the methods that called these are missing, and \
+            "{} of {} stacks are cut at {limit} frames: the methods that called these are missing, and \
              one method may stand in several places. Profile with a greater depth.",
             numbers::count(cut as u64),
             numbers::count(traces.len() as u64)
@@ -116,13 +139,23 @@ fn cut_stacks(stacks: &Stacks, depth: usize) -> Option<String> {
 }
 
 /// How the profile was made.
-fn mode(known: &BTreeMap<&str, &str>, tables: &(impl Tables + ?Sized)) -> Option<String> {
+fn mode(
+    known: &BTreeMap<&str, &str>,
+    facts: &RunFacts,
+    tables: &(impl Tables + ?Sized),
+) -> Option<String> {
     let has = |kind| tables.cpu().iter().any(|table| table.kind == kind);
     let mut modes = Vec::new();
     if has(CpuKind::Samples) {
-        modes.push(match known.get("interval_ms") {
-            Some(interval) => format!("CPU samples every {interval} ms"),
-            None => "CPU samples".to_owned(),
+        let interval = facts.interval.map(|it| it.as_millis().to_string());
+        let interval = interval.as_deref().or(known.get("interval_ms").copied());
+        let kind = match facts.clock {
+            Some(Clock::Wall) => "wall-clock samples",
+            _ => "CPU samples",
+        };
+        modes.push(match interval {
+            Some(interval) => format!("{kind} every {interval} ms"),
+            None => kind.to_owned(),
         });
     }
     if has(CpuKind::Times) || !tables.old_cpu().is_empty() {
@@ -137,23 +170,13 @@ fn mode(known: &BTreeMap<&str, &str>, tables: &(impl Tables + ?Sized)) -> Option
     (!modes.is_empty()).then(|| modes.join(", "))
 }
 
-fn words_for(duration: Duration) -> String {
-    let seconds = duration.as_secs();
-    match seconds {
-        0..10 => format!("{:.1} s", duration.as_secs_f64()),
-        10..120 => format!("{seconds} s"),
-        120..7200 => format!("{} min {} s", seconds / 60, seconds % 60),
-        _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use hprof_format::ids::TraceSerial;
     use hprof_format::model::Line;
 
-    use crate::{CpuTable, MonitorTable, OldCpuRow, SiteTable};
+    use crate::{CpuTable, Frame, MonitorTable, OldCpuRow, SiteTable};
 
     struct Samples(Vec<CpuTable>);
 
@@ -200,6 +223,40 @@ mod tests {
             "java.hprof.txt",
         ];
         assert_eq!(about.facts, facts);
+        let of_run = RunFacts {
+            began: Some("2026-11-29T11:14:00+01:00".to_owned()),
+            run: Some(Duration::from_secs(75)),
+            cpu: Some(Duration::from_secs(3)),
+            interval: Some(Duration::from_millis(20)),
+            clock: Some(Clock::Cpu),
+            host: Some("web-1".to_owned()),
+            vm: Some("OpenJDK 64-Bit Server VM 17".to_owned()),
+            command: Some("java -Ddepth=... main=7 App".to_owned()),
+            ..RunFacts::default()
+        };
+        let remarks = [&remarks[..1], &of_run.texts()].concat();
+        let described = Run {
+            remarks: &remarks,
+            ..run.clone()
+        };
+        let described = About::of(&described, &tables);
+        assert_eq!(
+            described.title,
+            "a.Main -x b=c, CPU samples every 20 ms, 75 s"
+        );
+        let facts = [
+            "1,234 samples",
+            "3.0 s of CPU in 75 s: 0.04 cores",
+            "began 2026-11-29 11:14:00+01:00",
+            "OpenJDK 64-Bit Server VM 17",
+            "on web-1",
+            "process 7",
+            "hprof-rs 0.1.0",
+            "java.hprof.txt",
+        ];
+        assert_eq!(described.facts, facts);
+        assert_eq!(described.command, of_run.command);
+        assert!(described.warnings[0].starts_with("The program mostly waited"));
         let mut stacks = Stacks::default();
         let frame = |method: &str| Frame {
             class_name: "A".into(),

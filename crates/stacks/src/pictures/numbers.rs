@@ -1,5 +1,7 @@
 //! Numbers for people.
 
+use std::time::Duration;
+
 /// A number with commas between thousands.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -19,6 +21,17 @@ pub fn percent(part: u64, total: u64) -> String {
         return "-".to_owned();
     }
     format!("{:.1}%", 100.0 * part as f64 / total as f64)
+}
+
+/// A time as people say it: `2.1 s`, `20 s`, `3 min 5 s`.
+pub fn time(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match seconds {
+        0..10 => format!("{:.1} s", duration.as_secs_f64()),
+        10..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+    }
 }
 
 #[cfg(test)]

@@ -76,10 +76,16 @@ struct Tab<'a> {
     own: &'static str,
     total: Option<&'static str>,
     tree: usize,
+    /// The tree with threads that wait for work, if `tree` lacks them.
+    whole: Option<usize>,
+    /// Their cost.
+    idle: u64,
     /// The column of the tree: 1 is `before`.
     side: usize,
     /// Where the cost goes, in a sentence.
     headline: Option<&'a str>,
+    /// The part of the cost that the program's methods may lack, in a sentence.
+    cut: Option<String>,
     /// The packages that were taken for the program's.
     packages: Vec<String>,
     /// The hottest lines by a method's place in `names`.
@@ -98,6 +104,10 @@ pub fn html(about: &About, views: &[View], start: Start) -> String {
     for view in views {
         data.add(view, &view.tree, None);
         data.tab(view, &view.title, 0);
+        if let Some(idle) = &view.idle {
+            data.add(view, &idle.whole, None);
+            data.has_whole(idle.cost);
+        }
     }
     page(&data)
 }
@@ -135,6 +145,7 @@ impl<'a> Data<'a> {
         });
         self.views.push(Tab {
             headline: answer.own.headline.as_deref(),
+            cut: answer.own.cut.map(|cut| cut.to_string()),
             packages: answer.own.packages(),
             lines: methods.collect(),
             title,
@@ -142,8 +153,17 @@ impl<'a> Data<'a> {
             own: view.words.own,
             total: view.words.total,
             tree: self.trees.len() - 1,
+            whole: None,
+            idle: 0,
             side,
         });
+    }
+
+    /// The last tree is that of the last tab with the threads that wait for work.
+    fn has_whole(&mut self, idle: u64) {
+        if let Some(tab) = self.views.last_mut() {
+            (tab.whole, tab.idle) = (Some(self.trees.len() - 1), idle);
+        }
     }
 
     fn name(&mut self, name: &'a str) -> u32 {
@@ -230,7 +250,7 @@ impl Data<'_> {
             .collect();
         rows.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
         let mut text = format!("{}: {} {}\n", view.title, count(total), view.unit);
-        if let Some(sentence) = view.headline {
+        for sentence in view.headline.into_iter().chain(view.cut.as_deref()) {
             text.push_str(&format!("{}\n", plain(sentence)));
         }
         for (cost, name) in rows.into_iter().take(LARGEST) {
@@ -354,6 +374,7 @@ mod tests {
             words: Words::of(Measure::Samples),
             has_threads: false,
             answer: Default::default(),
+            idle: None,
         }
     }
 

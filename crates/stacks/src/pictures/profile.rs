@@ -3,6 +3,9 @@
 use hprof_format::ids::ThreadSerial;
 use rustc_hash::FxHashMap;
 
+use super::about::clock_of;
+use crate::events::Clock;
+use crate::idle::without_idle;
 use crate::table::Stacks;
 use crate::weights::{Measure, Weights};
 use crate::{CallTree, MethodLines, Own, OwnCosts, Tables, by_line};
@@ -21,6 +24,8 @@ pub struct Profile<'a> {
     pub remarks: &'a [String],
     /// Which methods are the program's; inferred if none.
     pub own: Option<Own>,
+    /// The greatest number of frames in a stack, if that is known.
+    pub depth: Option<usize>,
 }
 
 /// All measures that tables hold, the one to show first in front.
@@ -47,6 +52,16 @@ pub struct View {
     pub has_threads: bool,
     /// The answer for pages; empty in other pictures.
     pub answer: Answer,
+    /// In pages of samples on the wall clock: what waits for work, which `tree` lacks.
+    pub idle: Option<Idle>,
+}
+
+/// The costs of threads that wait for work.
+pub struct Idle {
+    /// The costs of all threads, those that wait for work too.
+    pub whole: CallTree,
+    /// The cost of those that wait for work.
+    pub cost: u64,
 }
 
 /// The part of the program and its hottest lines.
@@ -65,7 +80,7 @@ const LEAST_PART: u64 = 1000;
 
 impl Answer {
     /// The answer of one measure.
-    pub fn of(stacks: &Stacks, weights: &Weights, own: Option<&Own>) -> Self {
+    pub fn of(stacks: &Stacks, weights: &Weights, own: Option<&Own>, depth: Option<usize>) -> Self {
         // Calls say nothing of where a program should be changed.
         if weights.measure == Measure::Calls {
             return Self::default();
@@ -76,7 +91,7 @@ impl Answer {
             method.total > weights.total / LEAST_PART && !method.lines.is_empty()
         });
         Self {
-            own: OwnCosts::of(stacks, weights, own),
+            own: OwnCosts::of(stacks, weights, own, depth),
             lines,
         }
     }
@@ -149,6 +164,7 @@ impl View {
             words: Words::of(weights.measure),
             has_threads: false,
             answer: Answer::default(),
+            idle: None,
         }
     }
 }
@@ -172,12 +188,30 @@ impl Profile<'_> {
                 trace.is_some_and(|trace| trace.thread.is_some())
             })
         };
+        let is_wall = clock_of(self.remarks) == Some(Clock::Wall);
         let counted = self.weights.iter().filter(|weights| weights.total > 0);
         for (view, weights) in views.iter_mut().zip(counted) {
-            view.answer = Answer::of(self.stacks, weights, self.own.as_ref());
-            if names_thread(weights) {
-                view.tree = CallTree::by_thread(self.stacks, weights, self.thread_name);
-                view.has_threads = true;
+            view.has_threads = names_thread(weights);
+            let tree = |weights: &Weights| match view.has_threads {
+                true => CallTree::by_thread(self.stacks, weights, self.thread_name),
+                false => CallTree::new(self.stacks, weights),
+            };
+            let may_wait = match weights.measure {
+                Measure::Samples => is_wall,
+                Measure::Wall | Measure::NativeSamples => true,
+                _ => false,
+            };
+            let busy = may_wait
+                .then(|| without_idle(self.stacks, weights))
+                .flatten();
+            let whole = tree(weights);
+            let of = |weights| Answer::of(self.stacks, weights, self.own.as_ref(), self.depth);
+            match busy {
+                Some((busy, cost)) => {
+                    (view.tree, view.answer) = (tree(&busy), of(&busy));
+                    view.idle = Some(Idle { whole, cost });
+                }
+                None => (view.tree, view.answer) = (whole, of(weights)),
             }
         }
         views

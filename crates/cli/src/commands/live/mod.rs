@@ -235,8 +235,9 @@ fn facts(recording: &Recording, view: &View, own: Option<&Own>) -> Facts {
         Ok(weights) => {
             facts.total = weights.total;
             facts.methods = by_method(profile.stacks(), &weights);
-            let own = OwnCosts::of(profile.stacks(), &weights, own);
+            let own = OwnCosts::of(profile.stacks(), &weights, own, profile.stack_limit());
             facts.headline = own.headline;
+            facts.notes.extend(own.cut.map(|cut| cut.to_string()));
             facts.own = own
                 .rows
                 .into_iter()

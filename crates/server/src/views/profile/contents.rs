@@ -190,6 +190,11 @@ impl ProfileFile {
         }
     }
 
+    /// The greatest number of frames in a stack, if that is known.
+    pub fn stack_limit(&self) -> Option<usize> {
+        self.contents.stack_limit()
+    }
+
     /// The stacks that costs refer to.
     pub fn stacks(&self) -> &Stacks {
         &self.contents.stacks

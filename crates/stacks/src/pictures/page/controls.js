@@ -1,9 +1,12 @@
 // What people do: keys, clicks, the address.
-const DEFAULTS = {view: "0", search: "", reverse: "", thread: "", order: "cost", colours: "kind", least: "0.5", invert: data.icicle ? "1" : "", zoom: ""};
+const DEFAULTS = {view: "0", search: "", reverse: "", thread: "", order: "cost", colours: "kind", least: "0.5", idle: "", invert: data.icicle ? "1" : "", zoom: ""};
 const START = {...DEFAULTS, reverse: data.reverse ? "1" : ""};
 let state = {...START};
 const trees = [];
-const treeOf = view => trees[view.tree] = trees[view.tree] || new Tree(data.trees[view.tree]);
+const treeOf = (view, idle) => {
+  const at = idle && view.whole !== null ? view.whole : view.tree;
+  return trees[at] = trees[at] || new Tree(data.trees[at]);
+};
 let view = null, tree = null, forward = null, pattern = null, restoring = false;
 
 const make = (name, attributes, ...children) => {
@@ -38,25 +41,26 @@ function remember(replaces) {
 function change(part, replaces) {
   const old = state;
   if ("view" in part && part.view !== old.view) part = {zoom: "", ...part, thread: keptThread(part)};
+  if ("idle" in part && part.idle !== old.idle) part = {zoom: "", ...part, thread: state.thread === "apart" ? "apart" : ""};
   if (["reverse", "thread"].some(key => key in part && part[key] !== old[key])) part = {zoom: "", ...part};
   state = {...state, ...part};
   apply(old);
   remember(replaces);
 }
-const keptThread = part => treeOf(data.views[+part.view]) === tree ? state.thread : "";
+const keptThread = part => treeOf(data.views[+part.view], state.idle) === tree ? state.thread : "";
 
 function apply(old) {
   const has = key => !old || old[key] !== state[key];
   view = data.views[+state.view];
-  tree = treeOf(view);
+  tree = treeOf(view, state.idle);
   if (tree.view.threads && state.thread && state.thread !== "apart" && !(tree.depth[+state.thread] === 0 && tree.size > +state.thread)) state.thread = "";
-  const fresh = has("view") || has("reverse") || has("thread") || has("order");
+  const fresh = has("view") || has("idle") || has("reverse") || has("thread") || has("order");
   const chosen = picture.chosen && picture.look ? picture.look.path(picture.chosen).map(frame => frame.name) : null;
   if (fresh) {
     const how = {side: view.side, reverse: !!state.reverse, thread: state.thread, order: state.order};
     picture.look = new Look(tree, how);
     forward = state.reverse ? new Look(tree, {...how, reverse: false}) : picture.look;
-    picture.chosen = chosen && !has("view") && !has("reverse") && !has("thread") ? picture.look.follow(chosen) : null;
+    picture.chosen = chosen && !has("view") && !has("idle") && !has("reverse") && !has("thread") ? picture.look.follow(chosen) : null;
     picture.hover = null;
   }
   if (fresh || has("zoom")) picture.zoom = picture.look.follow(state.zoom ? state.zoom.split(".").map(part => parseInt(part, 36)) : []);
@@ -69,13 +73,16 @@ function apply(old) {
   if (byId("search").value !== state.search) byId("search").value = state.search;
   byId("invert").setAttribute("aria-pressed", String(picture.icicle));
   byId("reverse").setAttribute("aria-pressed", String(!!state.reverse));
+  byId("idle").hidden = view.whole === null;
+  byId("idle").setAttribute("aria-pressed", String(!state.idle));
+  if (view.whole !== null) byId("idle").textContent = `Hide waits for work (${share(view.idle, treeOf(view, "1").sums[view.side])})`;
   byId("colours").disabled = tree.own.length > 1;
   byId("reset").disabled = !picture.zoom.above;
   document.querySelectorAll("#tabs button").forEach((tab, index) => {
     tab.setAttribute("aria-selected", String(String(index) === state.view));
     tab.tabIndex = String(index) === state.view ? 0 : -1;
   });
-  if (has("view")) { threads(); headline(); }
+  if (has("view") || has("idle")) { threads(); headline(); }
   hideTip();
   redraw(!(has("view") || has("invert") || has("reverse") || has("zoom")));
   if (picture.chosen) show(picture.chosen);
@@ -87,9 +94,12 @@ function apply(old) {
 // Where the cost goes, and which packages are taken for the program's.
 function headline() {
   const {packages} = view, shownPackages = packages.slice(0, 6).join(", ");
-  byId("headline").hidden = !view.headline && !packages.length;
+  // A number stays beside its sign where lines wrap.
+  const whole = text => text.replace(/(\d) %/g, "$1\u00a0%");
+  byId("headline").hidden = !view.headline && !view.cut && !packages.length;
   byId("headline").replaceChildren(
-    view.headline ? make("b", null, view.headline) : "",
+    view.headline ? make("b", null, whole(view.headline)) : "",
+    view.cut ? make("span", {class: "cut"}, whole(view.cut) + ".") : "",
     packages.length ? make("span", null, `Own code: ${shownPackages}${packages.length > 6 ? ` and ${number(packages.length - 6)} more` : ""}`) : "");
 }
 
@@ -244,6 +254,7 @@ function onPage(event) {
   else if (key === "0") zoomTo(picture.look.root);
   else if (key === "i") byId("invert").click();
   else if (key === "r") byId("reverse").click();
+  else if (key === "w") { if (!byId("idle").hidden) byId("idle").click(); else return false; }
   else if (key === "o") change({order: state.order === "cost" ? "name" : "cost"});
   else if (key === "c") copy();
   else if (key === "?") byId("help").click();
@@ -284,6 +295,7 @@ byId("previous").onclick = () => step(-1);
 byId("reset").onclick = () => zoomTo(picture.look.root);
 byId("invert").onclick = () => change({invert: state.invert ? "" : "1"});
 byId("reverse").onclick = () => change({reverse: state.reverse ? "" : "1"});
+byId("idle").onclick = () => change({idle: state.idle ? "" : "1"});
 byId("copy").onclick = copy;
 for (const key of ["order", "colours", "least", "thread"]) byId(key).onchange = () => change({[key]: byId(key).value});
 byId("options").onclick = () => { const open = byId("tools").classList.toggle("open"); byId("options").setAttribute("aria-expanded", String(open)); redraw(true); };

@@ -116,6 +116,8 @@ function start() {
   const {about} = data;
   byId("title").textContent = about.title;
   byId("about").textContent = about.facts.join(" \u00b7 ");
+  byId("command").hidden = !about.command;
+  if (about.command) byId("command").replaceChildren(make("code", null, about.command));
   byId("warnings").replaceChildren(...about.warnings.map(text => make("p", {class: "warning", role: "note"}, text)));
   if (about.remarks.length) { byId("remarks").hidden = false; byId("remark-lines").textContent = about.remarks.join("\n"); }
   theme();
