@@ -28,6 +28,10 @@ pub struct Ps {
     /// Print JSON.
     #[arg(long)]
     json: bool,
+
+    /// Print process id and short name of each, for completion scripts.
+    #[arg(long, hide = true, conflicts_with_all = ["long", "json"])]
+    complete: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -42,6 +46,9 @@ Columns:
 
 impl Ps {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        if self.complete {
+            return complete();
+        }
         attach::sweep();
         let mut found = jvm::all()?;
         if let Some(filter) = &self.filter {
@@ -110,6 +117,16 @@ impl Ps {
             printable(&program),
         ]
     }
+}
+
+/// Prints process ids and short names. A name is one word, and no shell takes a part of it for a command.
+fn complete() -> anyhow::Result<ExitCode> {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let lines = jvm::all()?.into_iter().map(|jvm| {
+        let name = jvm.short_name().replace(|c| !is_plain(c), "_");
+        format!("{}\t{name}\n", jvm.pid.0)
+    });
+    print(&lines.collect::<String>())
 }
 
 /// The status of the agent; none if it has no control socket, or is busy.
