@@ -1,6 +1,9 @@
 //! Who may do what: tokens, roles, the role that each request needs.
 
-use std::io;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::Path;
 
 use http::Method;
 use sha2::{Digest, Sha256};
@@ -8,6 +11,11 @@ use sha2::{Digest, Sha256};
 use crate::catalogue::{CatalogueError, Role};
 use crate::ids::ContentHash;
 use crate::state::AppState;
+
+/// The file of the printed link's token in the server's folder.
+const LINK: &str = "link-token";
+/// The digits of a token.
+const DIGITS: usize = 64;
 
 /// A secret of 256 random bits, as hexadecimal digits. The catalogue keeps its hash only, so a
 /// reader of the catalogue does not have it.
@@ -22,6 +30,35 @@ impl Token {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(io::Error::other)?;
         Ok(Self(ContentHash::of_bytes(bytes).as_str().to_owned()))
+    }
+
+    /// The token in a file; `None` if there is none, or what it holds is no token. Others than its user must not read it.
+    fn kept(path: &Path) -> io::Result<Option<Self>> {
+        let text = match fs::read_to_string(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            text => text?,
+        };
+        let is_own = fs::metadata(path)?.permissions().mode() & 0o077 == 0;
+        let is_token = text.len() == DIGITS && text.bytes().all(|it| it.is_ascii_hexdigit());
+        Ok((is_own && is_token).then_some(Self(text)))
+    }
+
+    /// Writes it to a file for its user alone.
+    fn keep(&self, path: &Path) -> io::Result<()> {
+        let fresh = path.with_extension("new");
+        match fs::remove_file(&fresh) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut options = OpenOptions::new();
+        let mut file = options
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&fresh)?;
+        file.write_all(self.0.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&fresh, path)
     }
 
     /// The digits.
@@ -73,12 +110,21 @@ impl AppState {
         is_link.then(|| Caller::new(Role::Admin, &hash))
     }
 
-    /// Makes an admin's token that ends with this process, whatever ends it, and is in no catalogue.
+    /// The admin's token of the printed link, which the server's folder keeps, so that sessions outlive a restart: it is in no
+    /// catalogue, and a new one is made where its file is removed.
     ///
     /// # Errors
-    /// If the system has no random numbers.
+    /// If the system has no random numbers, or the file cannot be used.
     pub fn own_token(&self) -> io::Result<Token> {
-        let token = Token::new()?;
+        let path = self.config().folder.join(LINK);
+        let token = match Token::kept(&path)? {
+            Some(token) => token,
+            None => {
+                let token = Token::new()?;
+                token.keep(&path)?;
+                token
+            }
+        };
         self.set_link_token(hash(token.reveal()));
         Ok(token)
     }

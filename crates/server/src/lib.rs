@@ -20,6 +20,7 @@ pub mod events;
 #[cfg(feature = "serve")]
 mod farewell;
 pub mod fleet;
+mod folder_lock;
 mod health;
 pub mod ids;
 pub mod intake;

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
@@ -17,6 +16,7 @@ use crate::catalogue::{
 };
 use crate::config::Config;
 use crate::connections::{self, Demands};
+use crate::folder_lock::FolderLock;
 use crate::intake::digest;
 use crate::problem::Problem;
 use crate::state::{AppState, MAX_BLOCKING};
@@ -72,7 +72,7 @@ pub struct Server {
     /// Where it listens.
     pub address: SocketAddr,
     /// Keeps other servers out of the folder.
-    _lock: File,
+    lock: FolderLock,
 }
 
 /// Makes the folder of a server for its user alone, if it is not there.
@@ -136,10 +136,7 @@ impl Server {
     /// If one of them cannot be used, or the address is open to others without protection.
     pub fn start(config: Config) -> Result<Self, StartError> {
         make_folder(&config.folder)?;
-        let lock = File::create(config.folder.join("lock"))
-            .map_err(say("cannot open the lock of the folder"))?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive)
-            .map_err(|_| StartError::InUse(config.folder.clone()))?;
+        let lock = FolderLock::take(&config.folder)?;
         let (catalogue, store) = open(&config)?;
         let tls = config
             .tls
@@ -170,7 +167,7 @@ impl Server {
         let link = match is_local {
             false => format!("{scheme}://{address}/"),
             true => {
-                // Earlier versions kept it, and links of earlier starts end with them.
+                // Earlier versions kept it there.
                 state.catalogue().remove_tokens(LOCAL)?;
                 let token = state.own_token().map_err(say("cannot make a token"))?;
                 format!("{scheme}://{address}/?token={}", token.reveal())
@@ -189,7 +186,7 @@ impl Server {
             tls,
             link,
             address,
-            _lock: lock,
+            lock,
         })
     }
 
@@ -233,6 +230,7 @@ impl Server {
                     _ = interrupt.recv() => {}
                 }
                 tracing::info!("the server stops");
+                self.lock.is_to_end();
                 // Ends streams of events, too.
                 state.jobs().stop();
             };

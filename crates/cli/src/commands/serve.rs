@@ -1,5 +1,7 @@
 //! `hprof-rs serve`: the server for browsers.
 
+mod browser;
+
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -129,6 +131,10 @@ pub struct Serve {
     #[arg(long)]
     no_jvms: bool,
 
+    /// Open the link in a browser: the one that $BROWSER names, or that of the desktop.
+    #[arg(long)]
+    open: bool,
+
     /// Make a token for a role (reader, uploader, admin), print it once, and end. NAME is for
     /// `--remove-token`.
     #[arg(long, value_name = "ROLE[:NAME]")]
@@ -180,9 +186,12 @@ impl Serve {
             .with_writer(|| Log)
             .with_ansi(false)
             .init();
-        let files = self.files.clone();
+        let (files, opens) = (self.files.clone(), self.open);
         let server = Server::start(self.config(folder)?)?;
         print(&format!("Open {}\n", server.link))?;
+        if opens {
+            browser::open(&server.link);
+        }
         server.run(files, |file, problem| {
             tell!("hprof-rs: {}: {}", file.display(), problem.detail);
         })?;

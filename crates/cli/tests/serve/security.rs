@@ -1,9 +1,9 @@
 //! Who may not: each is refused, and nothing changes.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -54,6 +54,69 @@ fn without_a_token_nothing_but_the_page_is_shown() {
     let link = server.bare_request("GET", &format!("/?token={wrong}"), &[], b"");
     link.assert_problem(401, "no-token");
     assert_eq!(link.header("set-cookie"), "");
+    // A browser gets the page, which asks for another token.
+    let browser = [("accept", "text/html,*/*;q=0.8")];
+    let path = format!("/dumps/0a1b2c3d4e5f6071/histogram?sort=name&token={wrong}");
+    let refused = server.bare_request("GET", &path, &browser, b"");
+    let expected = "/dumps/0a1b2c3d4e5f6071/histogram?sort=name&signin=refused";
+    assert_eq!(
+        (refused.status, refused.header("location")),
+        (303, expected)
+    );
+    assert_eq!(refused.header("set-cookie"), "");
+}
+
+#[test]
+fn a_link_leads_to_its_view_and_outlives_a_restart() {
+    let scene = Scene::new();
+    let server = Server::start(&scene, &[]);
+    let path = format!("/dumps/0a1b2c3d4e5f6071?token={}&sort=name", server.token);
+    let answer = server.bare_request("GET", &path, &[("accept", "text/html")], b"");
+    let expected = "/dumps/0a1b2c3d4e5f6071?sort=name";
+    assert_eq!((answer.status, answer.header("location")), (303, expected));
+    let cookie = answer.header("set-cookie").to_owned();
+    let cookie = cookie.split(';').next().unwrap();
+    // What is no view of the page gives no session.
+    for path in ["//example.com/", "/no/such/view/at/all", "/healthz"] {
+        let path = format!("{path}?token={}", server.token);
+        let answer = server.bare_request("GET", &path, &[("accept", "text/html")], b"");
+        assert_eq!(answer.header("set-cookie"), "", "{path}");
+    }
+    let token = server.token.clone();
+    server.terminate();
+    let kept = scene.path("serve/link-token");
+    let mode = fs::metadata(&kept).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let server = Server::start(&scene, &[]);
+    assert_eq!(server.token, token);
+    let shown = server.bare_request("GET", "/api/v1/server", &[("cookie", cookie)], b"");
+    assert_eq!(shown.status, 200);
+    server.terminate();
+    // Without the file, and where others could read it, there is a new one.
+    fs::set_permissions(&kept, Permissions::from_mode(0o644)).unwrap();
+    let server = Server::start(&scene, &[]);
+    assert_ne!(server.token, token);
+    let shown = server.bare_request("GET", "/api/v1/server", &[("cookie", cookie)], b"");
+    shown.assert_problem(401, "no-token");
+}
+
+#[test]
+fn labels_come_with_the_bytes() {
+    let scene = Scene::new();
+    let server = Server::start(&scene, &[]);
+    let dump = fs::read(data("cpu-samples.txt")).unwrap();
+    let path = "/api/v1/dumps?name=a&label=service%3Dshop&label=build%3D8%3D12";
+    let added = server.request("PUT", path, &[], &dump);
+    assert_eq!(added.status, 201);
+    assert_eq!(
+        added.json()["labels"],
+        json!({"service": "shop", "build": "8=12"})
+    );
+    for wrong in ["label=shop", "label=%3Dshop"] {
+        let path = format!("/api/v1/dumps?name=b&{wrong}");
+        let refused = server.request("PUT", &path, &[], &dump);
+        refused.assert_problem(400, "bad-request");
+    }
 }
 
 #[test]

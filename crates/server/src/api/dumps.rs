@@ -1,11 +1,12 @@
 //! Dumps: lists, changes, the way in and out.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::extract::{Query, State};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use tokio::sync::Notify;
@@ -148,16 +149,19 @@ pub(super) struct PutParams {
 }
 
 /// Takes a dump whose bytes are the body, as `curl -T FILE` sends it.
-#[utoipa::path(put, path = "/dumps", params(PutParams),
+#[utoipa::path(put, path = "/dumps",
+    params(PutParams, ("label" = Option<String>, Query, description = "A label, such as `service=shop`; may be repeated.")),
     request_body(content = Octets, content_type = "application/octet-stream"),
     responses((status = 201, body = Dump), (status = 413, body = Problem), (status = 415, body = Problem),
         (status = 507, body = Problem)))]
 pub(super) async fn put(
     State(state): State<AppState>,
     InQuery(params): InQuery<PutParams>,
+    uri: Uri,
     headers: HeaderMap,
     body: Body,
 ) -> Result<(StatusCode, Json<Dump>), Problem> {
+    let labels = labels_in(&uri)?;
     let wishes = Wishes::of_texts(
         params.strip.as_deref().unwrap_or_default(),
         params.fail_above.as_deref().unwrap_or_default(),
@@ -182,7 +186,7 @@ pub(super) async fn put(
     let (incoming, received) = receive(&state, body, incoming, &Notify::new()).await?;
     let name = params.name.unwrap_or_default();
     let dump = state.blocking(move |state| {
-        let admitted =
+        let mut admitted =
             received.and_then(|()| state.admit_with(&part, &name, incoming.digested, &wishes));
         if admitted.is_err() {
             state
@@ -190,9 +194,42 @@ pub(super) async fn put(
                 .delete_part(&part)
                 .map_err(Problem::internal)?;
         }
+        if let (Ok(dump), Some(labels)) = (&mut admitted, labels) {
+            let patch = DumpPatch {
+                labels: Some(labels),
+                ..DumpPatch::default()
+            };
+            state.catalogue().change_dump(&dump.id, &patch)?;
+            *dump = state.dump(&dump.id)?;
+            state.announce_dump(&dump.id);
+        }
         admitted
     });
     Ok((StatusCode::CREATED, Json(dump.await?)))
+}
+
+/// The labels of an address, `label=KEY=VALUE` each; `None` if it has none.
+fn labels_in(uri: &Uri) -> Result<Option<BTreeMap<String, String>>, Problem> {
+    let pairs = Query::<Vec<(String, String)>>::try_from_uri(uri);
+    let pairs = pairs.map(|Query(pairs)| pairs).unwrap_or_default();
+    let mut labels = BTreeMap::new();
+    for (_, label) in pairs.iter().filter(|(name, _)| name == "label") {
+        let Some((key, value)) = label.split_once('=').filter(|(key, _)| !key.is_empty()) else {
+            return Err(Problem::bad_request(
+                "label: give KEY=VALUE, such as label=service=shop, once for each label",
+            ));
+        };
+        labels.insert(key.to_owned(), value.to_owned());
+    }
+    if labels.is_empty() {
+        return Ok(None);
+    }
+    let patch = DumpPatch {
+        labels: Some(labels),
+        ..DumpPatch::default()
+    };
+    check(&patch)?;
+    Ok(patch.labels)
 }
 
 /// A file of the server's machine.

@@ -28,6 +28,8 @@ pub struct Peer(pub IpAddr);
 
 /// The route that tells whether the server works.
 pub(super) const HEALTH: &str = "/healthz";
+/// The word of an address by which the page knows that a token was refused (`signin.tsx`).
+const REFUSED: &str = "signin=refused";
 /// The cookie with the token.
 pub(super) const COOKIE: &str = "hprof_rs_session";
 /// The longest body that is no upload.
@@ -100,10 +102,17 @@ async fn check(
         )));
     }
     let path = request.uri().path();
-    if path == "/"
-        && let Some(token) = token_in_query(request.uri().query().unwrap_or_default())
+    let query = request.uri().query().unwrap_or_default();
+    if request.method() == Method::GET
+        && super::page::is_view(path.strip_prefix('/').unwrap_or_default())
+        && let Some(token) = token_in_query(query)
     {
-        return Err(Box::new(session(state, token.to_owned()).await));
+        let place = Place {
+            path: path.to_owned(),
+            query: without_token(query),
+            is_browser: wants_page(request.headers()),
+        };
+        return Err(Box::new(session(state, token.to_owned(), &place).await));
     }
     let Some(role) = needed(request.method(), path) else {
         stand(&request, address, false).map_err(refuse)?;
@@ -267,10 +276,47 @@ fn token_in_query(query: &str) -> Option<&str> {
         .find_map(|pair| pair.strip_prefix("token="))
 }
 
-/// Answers the link with the token: a cookie, and the page without the token in its address.
-async fn session(state: &AppState, token: String) -> Response {
+/// The words of a query but the token.
+fn without_token(query: &str) -> String {
+    let words = query.split('&').filter(|pair| !pair.starts_with("token="));
+    words.collect::<Vec<_>>().join("&")
+}
+
+/// Returns true for a browser that opens an address.
+fn wants_page(headers: &HeaderMap) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok());
+    accept.is_some_and(|it| it.contains("text/html"))
+}
+
+/// The page that a link with a token leads to.
+struct Place {
+    /// A view of the page, which begins with one slash.
+    path: String,
+    query: String,
+    is_browser: bool,
+}
+
+impl Place {
+    /// The address without the token.
+    fn address(&self, word: Option<&str>) -> String {
+        let words = [Some(self.query.as_str()).filter(|it| !it.is_empty()), word];
+        let words: Vec<&str> = words.into_iter().flatten().collect();
+        match words.is_empty() {
+            true => self.path.clone(),
+            false => format!("{}?{}", self.path, words.join("&")),
+        }
+    }
+}
+
+/// Answers a link with a token: a cookie, and the page without the token in its address. The page asks a browser with a wrong token for
+/// another; programs get a problem.
+async fn session(state: &AppState, token: String, place: &Place) -> Response {
     match caller(state, token.clone()).await {
         Err(problem) => problem.into_response(),
+        Ok(None) if place.is_browser => {
+            let location = [(header::LOCATION, place.address(Some(REFUSED)))];
+            (StatusCode::SEE_OTHER, location).into_response()
+        }
         Ok(None) => unknown().into_response(),
         Ok(Some(_)) => {
             let config = state.config();
@@ -281,7 +327,7 @@ async fn session(state: &AppState, token: String) -> Response {
             // Known tokens are hexadecimal digits.
             let cookie = format!("{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict{secure}");
             let headers = [
-                (header::LOCATION, "/".to_owned()),
+                (header::LOCATION, place.address(None)),
                 (header::SET_COOKIE, cookie),
             ];
             (StatusCode::SEE_OTHER, headers).into_response()

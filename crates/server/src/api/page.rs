@@ -117,7 +117,7 @@ pub(super) async fn serve(method: Method, uri: Uri, headers: HeaderMap) -> Respo
 }
 
 /// True if the page has a view at a path.
-fn is_view(path: &str) -> bool {
+pub(super) fn is_view(path: &str) -> bool {
     let names = || path.split('/').filter(|_| !path.is_empty());
     VIEWS.iter().any(|view| {
         names().count() == view.len()

@@ -131,7 +131,7 @@ pub fn compare(
     let rows: Vec<Change> = rows.into_iter().map(row).collect();
     let mut table = Records::new(rows, &COLUMNS)
         .about(about)
-        .largest_first("shallow_delta")
+        .largest_first("retained_delta")
         .page(query)?;
     for known in &known_sides {
         table = table.with_notes_of(known);

@@ -276,6 +276,8 @@ fn refusal(files: &Files, message: &str, status: Option<i32>) -> ViewError {
     }
     let message = message.trim();
     let message = message.strip_prefix("hprof-rs: ").unwrap_or(message);
+    // Further lines are for terminals: the page has the schema beside the query.
+    let message = message.lines().next().unwrap_or_default();
     if message.is_empty() {
         return ViewError::failed(format!("the query ended with status {status:?}"));
     }

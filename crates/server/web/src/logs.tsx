@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { API, useGet } from "./api/client";
 import type { Dump, GcReport, Moved, Page, Spread, ThreadReport } from "./api/types";
 import { useTitle } from "./app";
+import { HeapOverTime, LongestPauses } from "./gc-heap";
 import { DumpTitle } from "./dump";
 import { bytes, count, duration, percent, shown, time } from "./format";
 import { Dotted, Name, Notes, Problem, Skeleton } from "./parts/basics";
@@ -13,6 +14,9 @@ import { said } from "./texts/said";
 
 /** Frames of a stack that is open at first: a longer one hides what is below it. */
 const OPEN_FRAMES = 100;
+
+/** Frames of each thread of a deadlock. */
+const DEADLOCK_FRAMES = 8;
 
 /** Rows that a table shows; the report that can be downloaded has all. */
 const ROWS = 50;
@@ -155,7 +159,16 @@ export function Threads({ found }: { found: Pick<ThreadReport, "notes" | "report
           <ul key={at} class="problem">
             {deadlock.steps.map((step) => (
               <li key={step.thread}>
-                <Name text={step.thread} /> {t.waitsFor} <Name text={step.lock} />, {t.heldBy} <Name text={step.owner} />
+                <Name text={step.thread} /> {t.waitsFor} <Name text={lockOf(step)} />, {t.heldBy} <Name text={step.owner} />
+                {(step.frames ?? []).length > 0 && (
+                  <ol class="frames">
+                    {step.frames!.slice(0, DEADLOCK_FRAMES).map((frame, depth) => (
+                      <li key={depth}>
+                        <Name text={frame} />
+                      </li>
+                    ))}
+                  </ol>
+                )}
               </li>
             ))}
           </ul>
@@ -198,6 +211,9 @@ export function Threads({ found }: { found: Pick<ThreadReport, "notes" | "report
   );
 }
 
+/** The lock of a step: its class, and its address unless that names the class already. */
+const lockOf = (step: { lock: string; lock_id?: string }) => (step.lock_id?.startsWith(step.lock) ? step.lock_id : [step.lock, step.lock_id].filter((part) => part).join(" "));
+
 /** The changes from the first dump to the last. */
 function WhatMoved({ moved }: { moved: Moved }) {
   const t = texts.value.logs;
@@ -231,14 +247,14 @@ function WhatMoved({ moved }: { moved: Moved }) {
 type Named = Spread & { name: string };
 
 /** A table of durations. Those that the log does not tell are null. */
-function Spreads({ rows }: { rows: (Named | (Pick<Named, "name" | "count"> & { [figure in "sum_ms" | "p50_ms" | "p99_ms" | "max_ms"]: null }))[] }) {
+function Spreads({ rows }: { rows: (Named | (Pick<Named, "name" | "count"> & { [figure in "sum_ms" | "p50_ms" | "p95_ms" | "p99_ms" | "p999_ms" | "max_ms"]: null }))[] }) {
   const t = texts.value.logs;
   if (!rows.length) return <p>{t.none}</p>;
   return (
     <Rows
-      numbers={[1, 2, 3, 4, 5]}
-      titles={[t.name, t.count, t.sum, "p50", "p99", t.longest]}
-      rows={rows.map((row) => [<Name text={row.name} mono={false} />, row.count, millis(row.sum_ms), millis(row.p50_ms), millis(row.p99_ms), millis(row.max_ms)])}
+      numbers={[1, 2, 3, 4, 5, 6, 7]}
+      titles={[t.name, t.count, t.sum, "p50", "p95", "p99", "p99.9", t.longest]}
+      rows={rows.map((row) => [<Name text={row.name} mono={false} />, row.count, millis(row.sum_ms), millis(row.p50_ms), millis(row.p95_ms), millis(row.p99_ms), millis(row.p999_ms), millis(row.max_ms)])}
     />
   );
 }
@@ -285,6 +301,8 @@ function Collections({ found }: { found: GcReport }) {
         ))}
       </Section>
       {log.timeline && log.pauses.count > 0 && <Timeline timeline={log.timeline} label={t.timeline} />}
+      <HeapOverTime log={log} />
+      <LongestPauses log={log} />
       <Section title={t.kinds}>
         <Spreads rows={log.kinds} />
       </Section>
@@ -293,7 +311,7 @@ function Collections({ found }: { found: GcReport }) {
       </Section>
       {log.cycles.length > 0 && (
         <Section title={t.cycles}>
-          <Spreads rows={log.cycles.map((cycle) => (isTimed(cycle) ? cycle : { ...cycle, sum_ms: null, p50_ms: null, p99_ms: null, max_ms: null }))} />
+          <Spreads rows={log.cycles.map((cycle) => (isTimed(cycle) ? cycle : { ...cycle, sum_ms: null, p50_ms: null, p95_ms: null, p99_ms: null, p999_ms: null, max_ms: null }))} />
           {!log.cycles.every(isTimed) && <p class="dim">{t.noCycleTimes}</p>}
         </Section>
       )}

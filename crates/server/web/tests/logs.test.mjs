@@ -58,6 +58,10 @@ test("what a log shows is there, and names are text", options, async () => {
   assert.equal(await page.locator(".log-timeline rect").count(), 120);
   assert.equal(await page.locator(".log-timeline rect.full").count(), 2);
   assert.match(await page.locator("main").textContent(), /The highest bar is a pause of .*with a full collection/s);
+  assert.equal(await page.locator(".log-heap polyline").count(), 3);
+  assert.match(await page.locator("section", { has: page.getByRole("heading", { name: "Heap over time" }) }).textContent(), /Size of the heap.*After collections: 100\.0\sMB at first, 576\.0\sMB at last\./s);
+  const longest = page.locator("section", { has: page.getByRole("heading", { name: "Longest pauses", exact: true }) });
+  assert.match(await longest.locator("tbody tr").first().textContent(), /^801\sms.*Pause FullErgonomics900\.0\sMB200\.0\sMB$/);
   const figure = page.locator("table").first().locator("tbody tr").first().locator("td").last();
   assert.equal(await figure.evaluate((cell) => getComputedStyle(cell).textAlign), "end");
   assert.equal(await page.evaluate(() => window.hacked), undefined);
@@ -81,7 +85,7 @@ test("pauses and times of cycles that a log does not have are not shown as 0", o
   assert.deepEqual(figures.slice(0, 4).map((row) => row[1]), ["–", "–", "–", "–"]);
   await page.getByText("the log does not have its pauses").waitFor();
   const part = (name) => page.locator("section", { has: page.getByRole("heading", { name, exact: true }) });
-  assert.deepEqual(await cells(part("Concurrent cycles").locator("table")), [["Garbage Collection", "3", "–", "–", "–", "–"]]);
+  assert.deepEqual(await cells(part("Concurrent cycles").locator("table")), [["Garbage Collection", "3", "–", "–", "–", "–", "–", "–"]]);
   await part("Concurrent cycles").getByText("the log has no times of these cycles").waitFor();
   assert.equal(await page.locator(".log-timeline").count(), 0, "a chart of no pause");
   // A table of nothing but its head would look like one that has not come.

@@ -493,11 +493,27 @@ test("without a session the page asks for the token", options, async () => {
   const closed = await start({ token: "s3cret" });
   const context = await browser.newContext();
   const page = await context.newPage();
-  await page.goto(closed.url + "/");
+  // A deep link is shown after it.
+  const deep = "/dumps/" + closed.jobs.dumps[0].id + "/histogram?sort=name";
+  await page.goto(closed.url + deep);
+  await page.getByLabel("Token").fill("mistyped");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByText("The server does not know this token").waitFor();
   await page.getByLabel("Token").fill(closed.url + "/?token=s3cret");
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByText("Recent analyses").waitFor();
+  await page.getByRole("heading", { name: "Histogram" }).waitFor();
+  assert.equal(new URL(page.url()).pathname + new URL(page.url()).search, deep);
   await context.close();
+  // The server sends a browser with an old link here.
+  const other = await browser.newContext();
+  const old = await other.newPage();
+  await old.goto(closed.url + "/?signin=refused");
+  await old.getByText("The server does not know this token").waitFor();
+  await old.getByLabel("Token").fill("s3cret");
+  await old.getByRole("button", { name: "Sign in" }).click();
+  await old.getByText("Recent analyses").waitFor();
+  assert.equal(new URL(old.url()).search, "");
+  await other.close();
   await closed.close();
 });
 

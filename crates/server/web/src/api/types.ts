@@ -373,7 +373,9 @@ export interface Spread {
   sum_ms: number;
   max_ms: number;
   p50_ms: number;
+  p95_ms?: number;
   p99_ms: number;
+  p999_ms?: number;
 }
 
 /** What a garbage collection log shows. */
@@ -398,7 +400,9 @@ export interface GcReport {
     allocation: { per_second: number | null } | null;
     heap: { peak_after: number | null };
     findings: { id: string; severity: "serious" | "warning" | "note"; fact: string; advice: string }[];
-    timeline: { from_ms: number; width_ms: number; buckets: { pauses: number; max_ms: number; full: number }[] } | null;
+    timeline: { from_ms: number; width_ms: number; buckets: { pauses: number; max_ms: number; full: number; used_before?: number | null; used_after?: number | null; capacity?: number | null }[] } | null;
+    /** The longest pauses, the longest first. */
+    worst?: { pause_ms: number; at_ms: number | null; kind: string; cause: string | null; heap: { before: number | null; after: number | null } | null }[];
   }[];
 }
 
@@ -407,7 +411,7 @@ export interface ThreadReport {
   notes: string[];
   report: {
     dumps: { threads: number; states: Record<string, number> }[];
-    deadlocks: { steps: { thread: string; lock: string; owner: string }[] }[];
+    deadlocks: { steps: { thread: string; lock: string; owner: string; lock_id?: string; frames?: string[] }[] }[];
     locks: { class: string; id: string; owner: string | null; owner_frame: string | null; waiting: number }[];
     pools: { name: string; threads: number; states: Record<string, number>; frame: string }[];
     stacks: { threads: number; states: Record<string, number>; names: string[]; frames: string[] }[];

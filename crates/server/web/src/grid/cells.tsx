@@ -37,6 +37,9 @@ export function cellText(column: Column, row: Row): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
+/** A longer name is abridged as others are. */
+const MAX_CLASS = 200;
+
 /** Columns of methods, of which class and method matter more than the package. */
 const METHODS = new Set(["method", "top"]);
 
@@ -49,6 +52,21 @@ function Method({ text }: { text: string }) {
     <bdi class="foreign mono method-name">
       <span class="package">{way.slice(0, at)}</span>
       <span>{way.slice(at)}</span>
+    </bdi>
+  );
+}
+
+/** The name of a class: parts with dots between, and brackets of arrays. */
+const CLASS = /^[^\s.]+(?:\.[^\s.]+)+$/;
+
+/** A class whose package gives way where there is little room. */
+function ClassName({ text }: { text: string }) {
+  const name = shown(text);
+  const at = name.lastIndexOf(".") + 1;
+  return (
+    <bdi class="foreign mono method-name">
+      <span class="package">{name.slice(0, at)}</span>
+      <span>{name.slice(at)}</span>
     </bdi>
   );
 }
@@ -76,6 +94,7 @@ export function Cell({ column, row }: { column: Column; row: Row }) {
   }
   if (column.kind === "series" && Array.isArray(value)) return <Trend sizes={value.map(Number)} label={text} />;
   if (METHODS.has(column.key)) return <Method text={text} />;
+  if (column.kind === "text" && text.length <= MAX_CLASS && CLASS.test(text)) return <ClassName text={text} />;
   return <Name text={text} mono={column.kind !== "bool"} />;
 }
 
@@ -96,7 +115,7 @@ const WIDTHS: Record<Column["kind"], [least: number, share: number]> = {
 };
 
 /** The columns of the grid in CSS, and the least width that they need. The first text has most room. */
-export function columnWidths(columns: Column[], isSmall: boolean): { css: string; least: number } {
+export function columnWidths(columns: Column[], isSmall: boolean, chosen: Record<string, number> = {}): { css: string; least: number } {
   const main = columns.findIndex((column) => column.kind === "text");
   const textColumns = columns.filter((column) => column.kind === "text").length;
   let least = 40;
@@ -114,6 +133,8 @@ export function columnWidths(columns: Column[], isSmall: boolean): { css: string
     // There are many of them; their titles take two lines.
     if (isSide(column) && !isSmall) width = column.key.endsWith("_delta") ? 100 : 90;
     else if (!isSmall) width = Math.max(width, share ? 0 : 44 + 7.3 * columnLabel(column).length);
+    const own = chosen[column.key];
+    if (own !== undefined) [width, share] = [own, 0];
     least += width;
     return share ? `minmax(${width}px, ${share}fr)` : `${width}px`;
   });

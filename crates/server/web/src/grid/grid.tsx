@@ -16,6 +16,10 @@ const HEAD = 32;
 const INDENT = 16;
 const MOST_INDENT = 320;
 const MOST_INDENT_SMALL = 96;
+/** The least width that a column can be drawn to. */
+const LEAST_WIDTH = 48;
+/** Rows of a table in which empty columns are looked for. */
+const MOST_LOOKED_AT = 200;
 const MINOR = new Set(["percent", "type", "object", "declared_in", "index", "class_name"]);
 
 export interface GridProps {
@@ -49,7 +53,8 @@ export function Grid(props: GridProps) {
   const { total } = model;
   // At the side of a view only what tells rows apart has room; the rest is in the title of the row.
   const isSmall = props.most !== undefined;
-  const columns = useMemo(() => (isSmall ? model.columns.filter((column) => !MINOR.has(column.key)) : model.columns), [model.columns, isSmall]);
+  const wanted = useMemo(() => (isSmall ? model.columns.filter((column) => !MINOR.has(column.key)) : model.columns), [model.columns, isSmall]);
+  const columns = useMemo(() => filled(model, wanted), [model, wanted, model.version.value]);
   const minor = isSmall ? model.columns.filter((column) => MINOR.has(column.key)) : [];
   const mostIndent = isSmall || narrow.value ? MOST_INDENT_SMALL : MOST_INDENT;
   const indent = (levels: number) => Math.min(levels * INDENT, mostIndent);
@@ -57,7 +62,19 @@ export function Grid(props: GridProps) {
   const numbers = columns.filter((column) => isNumeric(column.kind)).length;
   const tall = narrow.value ? 32 + 19 * Math.max(1, Math.max(0, columns.length - numbers - 2) + Math.ceil((numbers + 1) / 2)) : 30;
   const main = Math.max(0, columns.findIndex((column) => column.kind === "text"));
-  const widths = useMemo(() => columnWidths(columns, isSmall), [columns, texts.value, isSmall]);
+  // Widths that were drawn, by column.
+  const [drawn, setDrawn] = useState<Record<string, number>>({});
+  const widths = useMemo(() => columnWidths(columns, isSmall, drawn), [columns, texts.value, isSmall, drawn]);
+  const resize = (event: PointerEvent, key: string) => {
+    event.preventDefault();
+    event.stopPropagation();
+    const handle = event.currentTarget as HTMLElement;
+    const from = event.clientX;
+    const width = handle.parentElement!.getBoundingClientRect().width;
+    handle.setPointerCapture(event.pointerId);
+    handle.onpointermove = (moved) => setDrawn((old) => ({ ...old, [key]: Math.round(Math.max(LEAST_WIDTH, width + moved.clientX - from)) }));
+    handle.onpointerup = handle.onpointercancel = () => (handle.onpointermove = handle.onpointerup = handle.onpointercancel = null);
+  };
 
   // The place of rows: beyond MAX_HEIGHT a pixel of the scrollbar stands for several of the table.
   const full = total * tall;
@@ -223,6 +240,10 @@ export function Grid(props: GridProps) {
                 ) : (
                   columnLabel(column)
                 )}
+                {!narrow.value && (
+                  <span class="resize" title={t.resize} onPointerDown={(event) => resize(event, column.key)} onClick={(event) => event.stopPropagation()}
+                    onDblClick={() => setDrawn(({ [column.key]: _, ...rest }) => rest)} />
+                )}
               </div>
             );
           })}
@@ -246,6 +267,16 @@ export function Grid(props: GridProps) {
       </span>
     </div>
   );
+}
+
+/** The columns that have anything, where all rows are there; one at least. */
+function filled(model: Model, columns: Model["columns"]): Model["columns"] {
+  const { total } = model;
+  if (!total || total > MOST_LOOKED_AT || model.standing) return columns;
+  const rows = Array.from({ length: total }, (_, index) => model.at(index));
+  if (rows.some((row) => !row)) return columns;
+  const kept = columns.filter((column) => rows.some((row) => cellText(column, row!) !== ""));
+  return kept.length && kept.length < columns.length ? kept : columns;
 }
 
 /** What a cell may have no room for, and what its row leaves out. */

@@ -47,7 +47,7 @@ export function Compare({ dump }: { dump: Dump }) {
       {other && others.length > 1 && <Also others={others.filter((item) => item.id !== other)} chosen={also} />}
       {/* The server calls the dump in the path "before". */}
       {other && also.length > 0 && <CompareMany dumps={[dump, ...others.filter((item) => item.id === other || also.includes(item.id))]} by={by === "dominator" ? "class" : by} />}
-      {other && !also.length && <Table key={other + by} path={`dumps/${encodeURIComponent(other)}/compare`} params={{ with: dump.id, by }} state={state} label={t.views["compare"]![0]} actions={(row) => rowActions(dump.id, row)} onPick={pick} isSelected={isSelectedRow} files order={by === "dominator" ? "-retained_delta" : "-shallow_delta"} />}
+      {other && !also.length && <Table key={other + by} path={`dumps/${encodeURIComponent(other)}/compare`} params={{ with: dump.id, by }} state={state} label={t.views["compare"]![0]} actions={(row) => rowActions(dump.id, row)} onPick={pick} isSelected={isSelectedRow} files order="-retained_delta" />}
     </>
   );
 }

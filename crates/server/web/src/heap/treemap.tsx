@@ -62,7 +62,8 @@ export function Treemap({ dump }: { dump: Dump }) {
   const enter = (area: Area) => {
     const object = objectOf(area);
     const isInspecting = address.value.query.has("select");
-    if (area.node && area.children.length) {
+    // The areas of the innermost level come when it is entered.
+    if (area.node) {
       next.current = "";
       // An inspector that is open goes along; one that opened here would take room from the map.
       setQuery({ node: area.node, ...(isInspecting ? { select: object, show: null } : {}) });
@@ -103,7 +104,7 @@ export function Treemap({ dump }: { dump: Dump }) {
         setLeaving(true);
       }}>
         {!value && !failure && <Skeleton />}
-        {value && !value.children.length && <Empty>{t.table.empty}</Empty>}
+        {value && !value.children.length && <Empty>{node ? t.treemap.innermost(bytes(value.bytes)) : t.table.empty}</Empty>}
         {areas.map(({ item, x, y, w, h, depth }, index) => {
           const name = item.node === null ? t.treemap.rest : shown(item.name);
           const text = `${name} ${bytes(item.bytes)}, ${percent(value!.bytes ? (100 * item.bytes) / value!.bytes : 0)}`;

@@ -15,9 +15,11 @@ export function Running() {
   const t = texts.value.start;
   const jobs = dumps.value.filter((dump) => dump.job && (dump.job.state === "running" || dump.job.state === "queued"));
   if (!jobs.length && !uploads.value.length) return null;
+  // What has failed does not run.
+  const onlyFailed = !jobs.length && uploads.value.every((entry) => entry.upload.state === "failed");
   return (
     <section aria-labelledby="running-title">
-      <h2 id="running-title">{t.running}</h2>
+      <h2 id="running-title">{onlyFailed ? t.notSent : t.running}</h2>
       <ul class="running">
         {uploads.value.map((entry) => (
           <UploadLine key={entry.key} entry={entry} />
