@@ -6,7 +6,15 @@ use std::{env, fs};
 mod policy;
 
 /// The parts of the script, in their order.
-const PARTS: [&str; 4] = ["tree.js", "draw.js", "controls.js", "table.js"];
+const PARTS: [&str; 7] = [
+    "tree.js",
+    "draw.js",
+    "time.js",
+    "time-draw.js",
+    "controls.js",
+    "time-controls.js",
+    "table.js",
+];
 
 fn main() {
     let folder = Path::new("src/pictures/page");

@@ -23,7 +23,9 @@ fn slow_of(file: &Path) -> Slow {
 
 fn method<'a>(slow: &'a Slow, name: &str) -> &'a SlowMethod {
     let mut found = slow.methods.iter().filter(|it| it.full_name() == name);
-    let method = found.next().unwrap_or_else(|| panic!("{name} in {slow:#?}"));
+    let method = found
+        .next()
+        .unwrap_or_else(|| panic!("{name} in {slow:#?}"));
     assert_eq!(found.next(), None, "{name}");
     method
 }
@@ -102,11 +104,18 @@ fn known_calls_have_their_times() {
             "slow=SlowCalls$Service.serve has timed no call: SlowCalls$Service.serve has no code",
             "slow=com.acme.* has timed no call: no method with code",
         ] {
-            assert_eq!(outcome.stderr.matches(said).count(), 1, "{}", outcome.stderr);
+            assert_eq!(
+                outcome.stderr.matches(said).count(),
+                1,
+                "{}",
+                outcome.stderr
+            );
         }
         let text = String::from_utf8(outcome.bytes("java.hprof.txt")).unwrap();
         assert!(text.contains("SLOW CALLS BEGIN (total = "), "{text}");
-        let row = text.lines().find(|line| line.ends_with(" SlowCalls$Api.handle"));
+        let row = text
+            .lines()
+            .find(|line| line.ends_with(" SlowCalls$Api.handle"));
         let words: Vec<_> = row.expect("a row").split_whitespace().collect();
         assert_eq!((words[1], words[2], words[10]), ("600", "0", "50.000"));
         assert_eq!(outcome.profile().counter("internal_errors"), 0);
@@ -150,7 +159,9 @@ fn expect_counts(slow: &Slow, counts: &[(&str, u64)]) {
 fn counts_are_those_of_cpu_times() {
     each_release(|jdk| {
         let run = Run::new(jdk).jvm_args(["-Xverify:all", "-Xcheck:jni"]);
-        let run = run.agent("slow=CallCounts*,cpu=samples,format=b").class("CallCounts");
+        let run = run
+            .agent("slow=CallCounts*,cpu=samples,format=b")
+            .class("CallCounts");
         let run = match jdk.feature() {
             21.. => run.args(["virtual"]),
             _ => run,
@@ -165,7 +176,12 @@ fn counts_are_those_of_cpu_times() {
         let fib = method(&slow, "CallCounts.fib");
         assert_eq!(fib.calls(), 1, "a recursion is one call");
         for method in &slow.methods {
-            assert_eq!((method.lost, method.running), (0, 0), "{}", method.full_name());
+            assert_eq!(
+                (method.lost, method.running),
+                (0, 0),
+                "{}",
+                method.full_name()
+            );
         }
     });
 }
@@ -187,7 +203,10 @@ fn virtual_threads_keep_their_times_while_they_wait() {
         assert!(call.times.quantile(0.01) >= 35 * MILLI);
         assert_eq!(call.slowest.len(), 10);
         for call in &call.slowest {
-            assert!(call.is_virtual && call.thread.starts_with("virtual-"), "{call:?}");
+            assert!(
+                call.is_virtual && call.thread.starts_with("virtual-"),
+                "{call:?}"
+            );
             // What others compute on the same carriers meanwhile, 228 ms, is not its own.
             assert!(call.cpu >= 6 * MILLI && call.cpu <= 40 * MILLI, "{call:?}");
             assert!(call.wall >= 30 * MILLI + call.cpu, "{call:?}");
@@ -233,7 +252,10 @@ fn an_attached_agent_times_what_is_called_while_it_is_there() {
         ask(&running, "detach");
         expect_known_calls(&slow_of(&running.path("first.txt")), began);
         round(&running, 5);
-        attach(&running, "slow=SlowCalls$Api.fails:SlowCalls$Api.waits,cpu=samples,file=second.txt");
+        attach(
+            &running,
+            "slow=SlowCalls$Api.fails:SlowCalls$Api.waits,cpu=samples,file=second.txt",
+        );
         round(&running, 6);
         ask(&running, "detach");
         std::fs::write(running.path("end"), "").unwrap();
@@ -242,6 +264,10 @@ fn an_attached_agent_times_what_is_called_while_it_is_there() {
         assert_eq!(second.methods.len(), 2);
         assert_eq!(method(&second, "SlowCalls$Api.fails").calls(), 40);
         assert!(method(&second, "SlowCalls$Api.waits").max() >= 120 * MILLI);
-        assert!(!outcome.stderr.contains("internal error"), "{}", outcome.stderr);
+        assert!(
+            !outcome.stderr.contains("internal error"),
+            "{}",
+            outcome.stderr
+        );
     });
 }

@@ -15,16 +15,22 @@ use hprof_format::model::{
 };
 use hprof_format::rank::{RankedCpuTable, RankedMonitorTable, RankedSiteTable};
 use hprof_format::writer::{HeapWriter, InnermostMethod, MonitorWriter, ProfileWriter};
+use hprof_stacks::events::{self, Chunk};
 use hprof_stacks::pictures::about::{About, Run, depth_of};
 #[cfg(feature = "svg")]
 use hprof_stacks::pictures::flame_graph::{self, Drawing};
 use hprof_stacks::pictures::page::Start;
 use hprof_stacks::pictures::profile::{Profile, View, all_weights};
+use hprof_stacks::pictures::times::Times;
 use hprof_stacks::pictures::{collapsed, page, pprof, speedscope};
+use hprof_stacks::timeline::Timeline;
 use hprof_stacks::{Frame, RunFacts, SiteRow, SiteTable, Stacks};
 
 use super::sums::Sums;
 use crate::options::Picture;
+
+/// Samples whose times are drawn, at most: each takes about 60 bytes for the moment.
+const MAX_DRAWN: usize = 2_000_000;
 
 /// Keeps a profile until it is drawn.
 #[derive(Default)]
@@ -39,6 +45,8 @@ pub struct PictureRecorder {
     /// The line about program and agent.
     identity: Option<String>,
     remarks: Vec<String>,
+    /// Samples with their times.
+    chunks: Vec<Chunk>,
     /// The remarks are those of a dump that is over.
     are_remarks_old: bool,
 }
@@ -50,6 +58,23 @@ impl PictureRecorder {
             keeps_threads,
             ..Self::default()
         }
+    }
+
+    /// The times of samples, or why they are not drawn.
+    fn timeline(&self) -> (Option<Timeline>, Option<String>) {
+        let Some(span) = events::span(&self.chunks) else {
+            return (None, None);
+        };
+        let samples = self.chunks.iter().flat_map(Chunk::events).count();
+        if samples > MAX_DRAWN {
+            let warning = format!(
+                "The times of {samples} samples are too many to be drawn in the profiled program. Record to a file \
+                 that ends in .hprof or .jfr, and make the page of it: hprof-rs convert FILE -o page.html"
+            );
+            return (None, Some(warning));
+        }
+        let timeline = events::timeline(&self.chunks, &self.stacks, span, span);
+        (Some(timeline), None)
     }
 
     /// Draws all that was written so far.
@@ -90,7 +115,13 @@ impl PictureRecorder {
                 serde_json::to_writer(out, &speedscope::document(&profile)).map_err(Into::into)
             }
             Picture::Html => {
-                let page = page::html(&about(), &profile.page_views(), Start::default());
+                let mut about = about();
+                let (timeline, warning) = self.timeline();
+                about.warnings.extend(warning);
+                let times = (timeline.as_ref())
+                    .map(|timeline| Times::of(timeline, timeline.span, &self.stacks, &thread_name));
+                let views = profile.page_views();
+                let page = page::html(&about, &views, Start::default(), times.as_ref());
                 out.write_all(page.as_bytes())
             }
             // `profile/load.rs` refuses the name.
@@ -195,6 +226,12 @@ impl ProfileWriter for PictureRecorder {
             self.identity = Some(text.to_owned());
         } else if RunFacts::is_one(text) {
             return self.comment(text);
+        }
+        if let Some(chunk) = Chunk::parse(text) {
+            if chunk.is_first {
+                self.chunks.clear();
+            }
+            self.chunks.push(chunk);
         }
         Ok(())
     }

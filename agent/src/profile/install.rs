@@ -221,9 +221,7 @@ fn install_slow(
         ));
     }
     let jvmti = new_environment().map_err(|code| {
-        set_up_error(&format!(
-            "no JVMTI environment for slow= (GetEnv: {code})"
-        ))
+        set_up_error(&format!("no JVMTI environment for slow= (GetEnv: {code})"))
     })?;
     SlowCalls::install(jvmti, settings, Profile::current_serial)
         .map(Some)

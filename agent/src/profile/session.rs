@@ -126,9 +126,7 @@ fn add(profile: &'static Profile, jni: &Jni, wanted: &Settings) -> Result<(), St
         );
     }
     if new.slow && !has.slow {
-        return Err(
-            "slow= cannot be added to a run: detach, then begin with all modes".to_owned(),
-        );
+        return Err("slow= cannot be added to a run: detach, then begin with all modes".to_owned());
     }
     if new.heap_dump && !has.heap_dump {
         return Err(

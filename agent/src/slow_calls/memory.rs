@@ -318,7 +318,8 @@ impl Memory {
             return;
         }
         let more = self.records.get(record + MORE_CPU);
-        self.records.set(record + MORE_CPU, more.wrapping_add(cpu()));
+        self.records
+            .set(record + MORE_CPU, more.wrapping_add(cpu()));
         self.records.set(record + LAST_WALL, 0);
     }
 
@@ -328,7 +329,8 @@ impl Memory {
             return;
         };
         let more = self.records.get(record + MORE_CPU);
-        self.records.set(record + MORE_CPU, more.wrapping_sub(cpu()));
+        self.records
+            .set(record + MORE_CPU, more.wrapping_sub(cpu()));
         self.records.set(record + LAST_WALL, 0);
     }
 
@@ -374,7 +376,6 @@ impl Memory {
             }
         });
     }
-
 }
 
 #[cfg(test)]

@@ -16,11 +16,17 @@ impl SlowCalls {
             return format!("no method that was loaded matches {}", pattern.text);
         };
         let Some(named) = pattern.class() else {
-            return format!("no method with code in a class that was loaded matches {}", pattern.text);
+            return format!(
+                "no method with code in a class that was loaded matches {}",
+                pattern.text
+            );
         };
         let jni = &*jni.large_local_frame();
         let loaded = self.jvmti.loaded_classes(jni).unwrap_or_default();
-        let found = loaded.iter().map(LocalRef::get).find(|&it| self.is_named(it, named));
+        let found = loaded
+            .iter()
+            .map(LocalRef::get)
+            .find(|&it| self.is_named(it, named));
         let Some(found) = found else {
             return format!("the program loaded no class {class}");
         };
@@ -51,9 +57,7 @@ impl SlowCalls {
         let signature = self.jvmti.class_signature(class).unwrap_or_default();
         let found = signature.strip_prefix('L');
         let found = found.and_then(|found| found.strip_suffix(';'));
-        found.is_some_and(|found| {
-            found.len() == name.len() && found.replace('/', ".") == name
-        })
+        found.is_some_and(|found| found.len() == name.len() && found.replace('/', ".") == name)
     }
 
     /// The names of a class's methods, without constructors.

@@ -30,9 +30,7 @@ use parking_lot::Mutex;
 
 use crate::options::Settings;
 use crate::os::timer::monotonic_nanos;
-use crate::vm::{
-    Capabilities, JFieldId, Jni, Jvmti, JvmtiError, Ref, Release, StillInside,
-};
+use crate::vm::{Capabilities, JFieldId, Jni, Jvmti, JvmtiError, Ref, Release, StillInside};
 use java_side::Hooks;
 use memory::Memory;
 use methods::Methods;
@@ -229,7 +227,10 @@ impl SlowCalls {
         let name = name.unwrap_or_default();
         match name.is_empty() {
             // Most virtual threads have no name.
-            true => (format!("#{}", self.thread_id(jni, thread.get())), is_virtual),
+            true => (
+                format!("#{}", self.thread_id(jni, thread.get())),
+                is_virtual,
+            ),
             false => (name, is_virtual),
         }
     }

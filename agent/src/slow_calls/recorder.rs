@@ -130,7 +130,9 @@ impl SlowRecorder {
             self.slow.methods.lock().too_many,
             crate::vm::panics(),
         )];
-        let missing = patterns.iter().filter_map(|it| Some((it, it.why.as_ref()?)));
+        let missing = patterns
+            .iter()
+            .filter_map(|it| Some((it, it.why.as_ref()?)));
         lines.extend(missing.map(|(it, why)| format!("hprof-rs: slow={}: {why}", it.pattern)));
         lines
     }
@@ -139,7 +141,10 @@ impl SlowRecorder {
     fn report(&self, methods: &[SlowMethod], patterns: &[SlowPattern]) {
         for pattern in patterns {
             if let Some(why) = &pattern.why {
-                report::note(&format!("slow={} has timed no call: {why}", pattern.pattern));
+                report::note(&format!(
+                    "slow={} has timed no call: {why}",
+                    pattern.pattern
+                ));
             }
         }
         let lost: u64 = methods.iter().map(|it| it.lost).sum();
@@ -197,7 +202,9 @@ impl Recorder for SlowRecorder {
             return None;
         }
         if let Some(line) = &self.failed {
-            return Some(Nothing::reported(format!("slow= has timed no call: {line}")));
+            return Some(Nothing::reported(format!(
+                "slow= has timed no call: {line}"
+            )));
         }
         Some(match self.slow.methods.lock().timed().count() {
             0 => Nothing::reported("slow= has found no method".to_owned()),
@@ -227,8 +234,7 @@ impl Recorder for SlowRecorder {
             .collect();
         cx.output
             .write(|writer| writer.slow_table(&rows, &LocalTime::now().ctime()));
-        cx.output
-            .mark_after_tables(Slow::patterns_text(&patterns));
+        cx.output.mark_after_tables(Slow::patterns_text(&patterns));
         for method in &methods {
             cx.output.mark_after_tables(method.text());
         }

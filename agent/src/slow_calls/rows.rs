@@ -61,11 +61,9 @@ impl Texts {
             name,
             threshold: match (method.asked, method.threshold) {
                 (Threshold::Share(share), None) => format!("p{}", f64::from(share) / 1000.0),
-                (Threshold::Share(share), Some(nanos)) => format!(
-                    "p{}={:.3}",
-                    f64::from(share) / 1000.0,
-                    nanos as f64 / 1e6
-                ),
+                (Threshold::Share(share), Some(nanos)) => {
+                    format!("p{}={:.3}", f64::from(share) / 1000.0, nanos as f64 / 1e6)
+                }
                 (_, Some(nanos)) => format!("{:.3}", nanos as f64 / 1e6),
                 (_, None) => "-".to_owned(),
             },

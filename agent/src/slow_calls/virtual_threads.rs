@@ -29,12 +29,20 @@ pub(super) fn enable(slow: &SlowCalls) {
 
 unsafe extern "C" fn mount(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thread: jobject) {
     // SAFETY: the parameters of this callback.
-    unsafe { with_id(jni, thread, |memory, tid| memory.mount(tid, current_cpu_nanos)) };
+    unsafe {
+        with_id(jni, thread, |memory, tid| {
+            memory.mount(tid, current_cpu_nanos)
+        })
+    };
 }
 
 unsafe extern "C" fn unmount(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thread: jobject) {
     // SAFETY: the parameters of this callback.
-    unsafe { with_id(jni, thread, |memory, tid| memory.unmount(tid, current_cpu_nanos)) };
+    unsafe {
+        with_id(jni, thread, |memory, tid| {
+            memory.unmount(tid, current_cpu_nanos)
+        })
+    };
 }
 
 /// Runs the body of a callback with the id of a thread.

@@ -20,7 +20,6 @@ pub mod growth;
 pub mod heap;
 pub mod input;
 pub mod leaks;
-pub mod load;
 pub mod locks;
 pub mod mapping;
 mod marks;

@@ -1,13 +1,15 @@
 //! Costs by time, as a line of marks, rows and a sentence.
 
-use hprof_analysis::load::{Change, Load, change, cpu_measure, top_methods};
 use hprof_analysis::stacks::Measure;
+use hprof_format::ids::ThreadSerial;
+use hprof_stacks::load::{Load, change, cpu_measure, top_methods};
+use hprof_stacks::pictures::times::Times;
 use hprof_stacks::timeline::{Timeline, Window};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::open::Opened;
-use crate::render::screen::{Align, Style, columns, count, percent, printable};
+use crate::render::screen::{Align, Style, columns, percent, printable};
 use crate::window::clock;
 
 /// Stretches in a table, and in a line.
@@ -22,14 +24,6 @@ const BAR: f64 = 20.0;
 fn times(opened: &Opened) -> Option<(&Timeline, Window)> {
     let timeline = opened.contents.timeline.as_ref()?;
     Some((timeline, opened.window.unwrap_or(timeline.span)))
-}
-
-/// A rate with its unit.
-fn rate(load: &Load, rate: f64) -> String {
-    match load.is_in_cores() {
-        true => format!("{rate:.2}"),
-        false => count(rate.round() as u64),
-    }
 }
 
 /// The load of the CPU as one line, and the sentence on what changed; empty if the file has no times of it.
@@ -49,16 +43,13 @@ pub fn summary(opened: &Opened, style: Style) -> String {
     });
     let marks: String = marks.collect();
     let title = style.bold("CPU use over time");
-    let unit = match load.is_in_cores() {
-        true => "cores",
-        false => "samples a second",
-    };
+    let unit = load.unit();
     let scale = format!(
         "{} to {}, {} s a mark, up to {} {unit}; `samples --by time` lists them",
         clock(window.from),
         clock(window.to),
         load.stretch as f64 / 1e9,
-        rate(&load, highest),
+        load.figures(highest),
     );
     let mut text = format!("\n{title}: {scale}\n{marks}\n");
     if let Some(sentence) = sentence(opened) {
@@ -75,33 +66,15 @@ fn rates(load: &Load) -> Vec<f64> {
 }
 
 /// The change that stands out in the part that was read, in words.
-fn sentence(opened: &Opened) -> Option<String> {
+pub fn sentence(opened: &Opened) -> Option<String> {
     let (timeline, window) = times(opened)?;
     let (load, found) = change(timeline, &opened.contents.stacks, window)?;
-    Some(words(&load, &found))
-}
-
-fn words(load: &Load, found: &Change) -> String {
-    let unit = match load.is_in_cores() {
-        true => "cores",
-        false => "samples a second",
-    };
-    let mut text = format!(
-        "Between {} and {} CPU use was {} {unit} instead of {}",
+    Some(format!(
+        "Between {} and {} {}",
         clock(found.window.from),
         clock(found.window.to),
-        rate(load, found.rate),
-        rate(load, found.otherwise),
-    );
-    text.push_str(&match &found.method {
-        Some(method) => format!(
-            ": {:.0} % of the difference in {}.",
-            found.share * 100.0,
-            printable(method)
-        ),
-        None => "; no method has half of the difference.".to_owned(),
-    });
-    text
+        printable(&found.words(&load))
+    ))
 }
 
 /// A table of costs of a measure by stretches of time; `None` if the file has no times.
@@ -119,7 +92,7 @@ pub fn table(opened: &Opened, measure: Measure, style: Style) -> Option<String> 
                 Some((name, own)) => (percent(own, load.values[at]), name),
                 None => (String::new(), String::new()),
             };
-            let rate = rate(&load, rates[at]);
+            let rate = load.figures(rates[at]);
             [clock(load.time_of(at).from), rate, bar, share, method]
         })
         .collect();
@@ -165,27 +138,46 @@ pub fn table_json(opened: &Opened, measure: Measure) -> Option<Value> {
     Some(rows.collect())
 }
 
+/// The change that stands out in the part that was read; null if none does, or the file has no times.
+pub fn change_json(opened: &Opened) -> Value {
+    let found = times(opened)
+        .and_then(|(timeline, window)| change(timeline, &opened.contents.stacks, window));
+    let change = found.map(|(load, found)| {
+        json!({
+            "from": iso(found.window.from), "to": iso(found.window.to), "unit": load.unit(),
+            "rate": found.rate, "otherwise": found.otherwise,
+            "method": found.method, "share": found.share,
+        })
+    });
+    change.unwrap_or_default()
+}
+
 /// The load and its change as JSON; null if the file has no times.
 pub fn summary_json(opened: &Opened) -> Value {
     let Some((timeline, window)) = times(opened) else {
         return Value::Null;
     };
-    let found = change(timeline, &opened.contents.stacks, window);
-    let change = found.map(|(load, found)| {
-        json!({
-            "from": iso(found.window.from), "to": iso(found.window.to),
-            "unit": if load.is_in_cores() { "cores" } else { "samples a second" },
-            "rate": found.rate, "otherwise": found.otherwise,
-            "method": found.method, "share": found.share,
-        })
-    });
     let load = cpu_measure(timeline).map(|measure| {
         let load = Load::of(timeline, measure, window, MARKS);
         json!({
             "measure": measure, "seconds": load.stretch as f64 / 1e9,
-            "unit": if load.is_in_cores() { "cores" } else { "samples a second" },
+            "unit": load.unit(),
             "rates": rates(&load),
         })
     });
-    json!({"from": iso(window.from), "to": iso(window.to), "cpu": load, "change": change})
+    json!({"from": iso(window.from), "to": iso(window.to), "cpu": load, "change": change_json(opened)})
+}
+
+/// When the costs of a file arose, for its page; `None` if the file has no times.
+pub fn times_of_page<'a>(
+    opened: &'a Opened,
+    thread_name: &'a dyn Fn(ThreadSerial) -> Option<String>,
+) -> Option<Times<'a>> {
+    let (timeline, window) = times(opened)?;
+    let contents = &opened.contents;
+    let pauses = contents.pauses.iter().copied();
+    Some(Times {
+        pauses: pauses.filter(|&(at, _)| window.contains(at)).collect(),
+        ..Times::of(timeline, window, &contents.stacks, thread_name)
+    })
 }

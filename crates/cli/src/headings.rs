@@ -48,7 +48,8 @@ const HEADINGS: [(&str, &[&str]); 5] = [
     (
         "Profiles and logs",
         &[
-            "summary", "samples", "slow", "events", "sites", "convert", "push", "diff", "gc", "export",
+            "summary", "samples", "slow", "events", "sites", "convert", "push", "diff", "gc",
+            "export",
         ],
     ),
     ("Servers", &["serve", "capture", "listen", "mcp", "worker"]),

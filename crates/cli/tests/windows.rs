@@ -312,3 +312,47 @@ fn profiles_in_both_formats_keep_times() {
     let timed = total(&["samples", "--json", "--from", "+0s", name]);
     assert!(timed >= Some(10) && timed < total(&["samples", "--json", name]));
 }
+
+#[test]
+fn a_burst_is_said_with_its_time_and_method() {
+    let scene = Scene::new();
+    let outcome = Run::new(java_test_harness::Jdk::compiler())
+        .agent("cpu=samples,interval=1,depth=64,timeline=y,file=burst.hprof.txt")
+        .class("Phases")
+        .args(["idle=900", "alpha=700", "idle=900"])
+        .run()
+        .expect_status(0);
+    let name = "burst.hprof.txt";
+    std::fs::write(scene.path(name), outcome.bytes(name)).unwrap();
+    let found = &json(&scene, &["samples", "--json", name])["change"];
+    assert_eq!(found["method"], "Phases.alpha", "{found}");
+    let share = found["share"].as_f64().expect("a share");
+    assert!(share >= 0.98, "{found}");
+    let (_, from, to) = phases(&outcome.stdout)
+        .into_iter()
+        .find(|(name, ..)| name == "alpha")
+        .expect("alpha");
+    let time = |key: &str| {
+        let at: jiff::Timestamp = found[key].as_str().expect("a time").parse().expect("ISO");
+        u64::try_from(at.as_millisecond()).expect("a time")
+    };
+    // Stretches of 100 ms; a busy machine may not let it run for some of them.
+    let (first, last) = (time("from").max(from), time("to").min(to));
+    assert!(last > first && (last - first) * 4 >= to - from, "{found}");
+    assert!(
+        time("from") + 200 >= from && time("to") <= to + 200,
+        "{found}"
+    );
+    let output = run(&mut scene.hprof_rs(&["samples", name]), "");
+    let sentence = stdout(&output);
+    let line = sentence.lines().find(|it| it.starts_with("Between "));
+    let line = line.unwrap_or_else(|| panic!("{sentence}"));
+    assert!(
+        line.contains(" CPU use was ") && line.contains(" cores instead of 0."),
+        "{line}"
+    );
+    assert!(
+        line.ends_with(" % of the difference in Phases.alpha."),
+        "{line}"
+    );
+}

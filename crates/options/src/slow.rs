@@ -138,7 +138,9 @@ fn pattern(part: &str) -> Result<String, String> {
         return Err("constructors and class initializers are not timed".to_owned());
     }
     if pattern.contains(['(', ')']) {
-        return Err("write no parameters: all methods of a name are timed, each by itself".to_owned());
+        return Err(
+            "write no parameters: all methods of a name are timed, each by itself".to_owned(),
+        );
     }
     if let Some(c) = pattern.chars().find(|&c| " ;[]<>\"".contains(c)) {
         return Err(format!("'{c}' is in no name of a method"));

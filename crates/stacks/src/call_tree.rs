@@ -38,13 +38,21 @@ pub const EMPTY: &str = "<empty trace>";
 /// The name of what the profiler's cutoff left out.
 pub const CUT_OFF: &str = "<below the cutoff>";
 /// The root of stacks whose thread is not known.
-const UNKNOWN_THREAD: &str = "<thread unknown>";
+pub(crate) const UNKNOWN_THREAD: &str = "<thread unknown>";
 
 /// Deeper stacks lose their middle: trees are walked by recursion when they are dropped and printed.
 /// The agent's traces are no deeper.
 const MAX_DEPTH: usize = 2048;
 /// The name of what such stacks lack.
-const LEFT_OUT: &str = "<frames left out>";
+pub(crate) const LEFT_OUT: &str = "<frames left out>";
+
+/// Puts one name in place of the middle of a path that is too deep.
+pub(crate) fn shorten<T>(path: &mut Vec<T>, left_out: T) {
+    if path.len() > MAX_DEPTH {
+        let ends = MAX_DEPTH / 2;
+        path.splice(ends..path.len() - ends + 1, [left_out]);
+    }
+}
 
 /// A node under construction. Children are found by the index of their name.
 #[derive(Default)]
@@ -76,9 +84,7 @@ impl Builder {
     /// Adds to the node at the end of a path from the outermost name on.
     fn add(&mut self, path: &mut Vec<u32>, value: u64) {
         if path.len() > MAX_DEPTH {
-            let left_out = self.name(LEFT_OUT);
-            let ends = MAX_DEPTH / 2;
-            path.splice(ends..path.len() - ends + 1, [left_out]);
+            shorten(path, self.name(LEFT_OUT));
         }
         if self.nodes.is_empty() {
             self.nodes.push(Growing::default());

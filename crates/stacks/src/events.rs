@@ -15,7 +15,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use hprof_format::ids::{ThreadSerial, TraceSerial};
 
-use crate::timeline::Window;
+use crate::timeline::{Moment, Timeline, Window};
+use crate::{Measure, Stacks};
 
 const PREFIX: &str = "hprof-rs events: ";
 const NANOS_PER_MICRO: i64 = 1000;
@@ -211,6 +212,36 @@ pub fn span(chunks: &[Chunk]) -> Option<Window> {
         from,
         to: to.max(from.saturating_add(1)),
     })
+}
+
+/// The times of chunks, of a part of their time. Traces that the profile lacks become the one without frames.
+pub fn timeline(chunks: &[Chunk], stacks: &Stacks, span: Window, part: Window) -> Timeline {
+    let known = |trace| match stacks.trace(trace) {
+        Some(_) => trace,
+        None => TraceSerial::SYSTEM,
+    };
+    let all = chunks.iter().flat_map(Chunk::events);
+    let mut moments: Vec<Moment> = all
+        // Clocks are set, and a sample may be read a moment after its time.
+        .map(|event| (event.at.clamp(span.from, span.to - 1), event))
+        .filter(|&(at, _)| part.contains(at))
+        .map(|(at, event)| Moment {
+            at,
+            value: event.weight,
+            trace: known(event.trace),
+            thread: event.thread,
+            measure: Measure::Samples,
+        })
+        .collect();
+    moments.sort_by_key(|moment| moment.at);
+    let is_cpu = chunks.iter().all(|chunk| chunk.clock == Clock::Cpu);
+    let interval = chunks.first().map(|chunk| chunk.interval);
+    Timeline {
+        span,
+        sample_nanos: interval.filter(|_| is_cpu),
+        is_wall: !is_cpu,
+        moments,
+    }
 }
 
 /// The samples of a chunk.

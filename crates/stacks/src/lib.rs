@@ -15,6 +15,7 @@ mod facts;
 mod family;
 mod idle;
 mod lines;
+pub mod load;
 mod methods;
 mod own;
 pub mod pictures;

@@ -342,7 +342,10 @@ mod tests {
         assert!(!slow.take("hprof-rs: run_ms=5"));
         for calls in [2, 7] {
             let text = method(calls).text();
-            assert!(Slow::is_one(text.as_bytes()) && !text.contains('\n'), "{text}");
+            assert!(
+                Slow::is_one(text.as_bytes()) && !text.contains('\n'),
+                "{text}"
+            );
             assert!(slow.take(&text));
         }
         let pattern = SlowPattern {

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use hprof_foreign::jfr::facts::{self, Recorded, Visitor};
 use hprof_foreign::{Kind, Part, Profile};
 use hprof_format::ids::ObjectId;
 use hprof_format::model::{CpuKind, LockKind, SiteOrder};
@@ -12,6 +13,9 @@ use super::{
     Contents, CpuRow, CpuTable, DamageEntry, Format, MonitorRow, MonitorTable, SiteRow, SiteTable,
     Thread,
 };
+
+/// The event of a stop of all threads for a collection.
+const PAUSE: &str = "jdk.GCPhasePause";
 
 /// Reads a file of another tool. It reports parts that are not needed again to the callback `forget`.
 pub(super) fn read(
@@ -31,8 +35,27 @@ pub(super) fn read(
     })?;
     let mut contents = of_profile(profile);
     contents.bytes = file.len() as u64;
+    if options.with_times && kind == Kind::Jfr && contents.others.collections > 0 {
+        contents.pauses = pauses(file);
+    }
     options.check(&contents.damage)?;
     Ok(contents)
+}
+
+/// Start and length of the pauses of collections, in nanoseconds.
+fn pauses(file: &[u8]) -> Vec<(i64, u64)> {
+    #[derive(Default)]
+    struct Pauses(Vec<(i64, u64)>);
+    impl<'a> Visitor<'a> for Pauses {
+        fn event(&mut self, event: &Recorded<'a, '_>) {
+            self.0.push((event.at, event.duration));
+        }
+        fn chunk_end(&mut self, _from: i64, _to: i64) {}
+    }
+    let mut pauses = Pauses::default();
+    // Its damage is that of the profile.
+    facts::read(file, &[PAUSE], &mut pauses, &mut |_| {});
+    pauses.0
 }
 
 fn of_profile(profile: Profile) -> Contents {

@@ -20,9 +20,9 @@ use hprof_format::binary::IdSize;
 use hprof_format::ids::{ObjectId, ThreadSerial, TraceSerial};
 use hprof_format::model::HeapSummary;
 use hprof_format::reader::Version;
-use hprof_stacks::slow::Slow;
 use hprof_stacks::RunFacts;
 use hprof_stacks::pictures::about::depth_of;
+use hprof_stacks::slow::Slow;
 use hprof_stacks::timeline::{Timeline, Window};
 pub use hprof_stacks::{
     CpuRow, CpuTable, MonitorRow, MonitorTable, OldCpuRow, SiteRow, SiteTable, Tables,
@@ -188,6 +188,9 @@ pub struct Contents {
     pub timeline: Option<Timeline>,
     /// Calls of chosen methods that were timed (`slow=`).
     pub slow: Slow,
+    /// The pauses of collections in the order of the file, if times were wanted and the file has them: start in nanoseconds
+    /// since 1970-01-01 UTC, and nanoseconds.
+    pub pauses: Vec<(i64, u64)>,
     /// Calls as `cpu=old` counts them.
     pub old_cpu: Vec<OldCpuRow>,
     /// Dumps of threads and monitors (`MONITOR DUMP`), of text files.
@@ -275,6 +278,7 @@ impl Contents {
             notes: Vec::new(),
             span: None,
             timeline: None,
+            pauses: Vec::new(),
             old_cpu: Vec::new(),
             slow: Slow::default(),
             monitor_dumps: Vec::new(),

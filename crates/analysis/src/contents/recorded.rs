@@ -4,8 +4,8 @@ use hprof_foreign::Note;
 use hprof_format::ids::TraceSerial;
 use hprof_format::model::CpuKind;
 use hprof_stacks::Measure;
-use hprof_stacks::events::{self, Chunk, Clock};
-use hprof_stacks::timeline::{Moment, Timeline};
+use hprof_stacks::events::{self, Chunk};
+use hprof_stacks::timeline::Moment;
 use rustc_hash::FxHashMap;
 
 use super::options::{ReadError, ReadOptions};
@@ -36,37 +36,11 @@ pub(super) fn take(
     contents
         .notes
         .extend((lost > 0).then_some(Note::WithoutTime(lost)));
-    let stacks = &contents.stacks;
-    let known = |trace| match stacks.trace(trace) {
-        Some(_) => trace,
-        None => TraceSerial::SYSTEM,
-    };
-    let part = window.unwrap_or(span);
-    let all = chunks.iter().flat_map(Chunk::events);
-    let mut moments: Vec<Moment> = all
-        // Clocks are set, and a sample may be read a moment after its time.
-        .map(|event| (event.at.clamp(span.from, span.to - 1), event))
-        .filter(|&(at, _)| part.contains(at))
-        .map(|(at, event)| Moment {
-            at,
-            value: event.weight,
-            trace: known(event.trace),
-            thread: event.thread,
-            measure: Measure::Samples,
-        })
-        .collect();
-    moments.sort_by_key(|moment| moment.at);
+    let timeline = events::timeline(chunks, &contents.stacks, span, window.unwrap_or(span));
     if window.is_some() {
-        keep(contents, &moments);
+        keep(contents, &timeline.moments);
     }
-    let is_cpu = chunks.iter().all(|chunk| chunk.clock == Clock::Cpu);
-    let interval = chunks.first().map(|chunk| chunk.interval);
-    contents.timeline = options.with_times.then_some(Timeline {
-        span,
-        sample_nanos: interval.filter(|_| is_cpu),
-        is_wall: !is_cpu,
-        moments,
-    });
+    contents.timeline = options.with_times.then_some(timeline);
     Ok(())
 }
 
@@ -112,7 +86,7 @@ fn keep(contents: &mut Contents, moments: &[Moment]) {
 mod tests {
     use std::error::Error;
 
-    use hprof_stacks::events::Event;
+    use hprof_stacks::events::{Clock, Event};
     use hprof_stacks::timeline::Window;
 
     use super::super::text;

@@ -22,6 +22,7 @@ use hprof_stacks::pictures::{collapsed, flame_graph, page, pprof, speedscope};
 
 use self::format::{To, format_of_name, no_format, suits, value_name};
 use super::samples::{MeasureArgument, OwnArgument};
+use crate::by_time;
 use crate::export::{self, Resource, heap_views, old_view};
 use crate::open::{self, FileArgument, Opened, Times};
 use crate::render::foreign;
@@ -111,7 +112,7 @@ impl Convert {
         };
         let times = Times {
             window: Some(&window),
-            are_wanted: matches!(to, To::Jfr | To::Otlp),
+            are_wanted: matches!(to, To::Html | To::Jfr | To::Otlp),
         };
         let opened = self.file.open_part(with_heap, 0, times)?;
         open::warn_of_damage(&opened);
@@ -281,7 +282,10 @@ impl Convert {
                     is_icicle: self.icicle,
                     shows_callers: self.inverted,
                 };
-                page::html(&self.about(opened), &views, start)
+                let contents = &opened.contents;
+                let thread_name = |serial| contents.thread(serial)?.name.clone();
+                let times = by_time::times_of_page(opened, &thread_name);
+                page::html(&self.about(opened), &views, start, times.as_ref())
             }
         };
         out.extend_from_slice(text.as_bytes());

@@ -189,7 +189,7 @@ impl Samples {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let times = Times {
             window: Some(&self.window),
-            are_wanted: self.by == By::Time,
+            are_wanted: matches!(self.by, By::Method | By::Time) && self.annotate.is_none(),
         };
         let opened = self.file.open_part(false, 0, times)?;
         open::warn_of_damage(&opened);
@@ -214,6 +214,7 @@ impl Samples {
                 "own_packages": own.packages(),
                 "headline": own.headline,
                 "cut_before_own": own.cut,
+                "change": by_time::change_json(&opened),
                 "own_methods": own.rows.iter().take(self.limit()).collect::<Vec<_>>(),
                 "notes": contents.notes,
                 "rows": self.json_rows(&opened, &weights)?,
@@ -230,6 +231,12 @@ impl Samples {
         }
         if let Some(cut) = own.cut {
             text.push_str(&format!("{}\n", style.warn(&cut.to_string())));
+        }
+        if self.by == By::Method
+            && matches!(weights.measure, Measure::Samples | Measure::Time)
+            && let Some(sentence) = by_time::sentence(&opened)
+        {
+            text.push_str(&format!("{sentence}\n"));
         }
         text.push_str(&match self.by {
             By::Method => self.methods(contents, &weights, &own.rows, style),

@@ -95,10 +95,18 @@ fn text(slow: &Slow, methods: &[&SlowMethod], calls: usize) -> String {
             break;
         }
         let name = printable(&shown(method, methods));
-        let _ = writeln!(text, "\n{}", style.bold(&format!("Slowest calls of {name}")));
+        let _ = writeln!(
+            text,
+            "\n{}",
+            style.bold(&format!("Slowest calls of {name}"))
+        );
         text.push_str(&slowest(style, method, calls));
     }
-    for (pattern, why) in slow.patterns.iter().filter_map(|it| Some((it, it.why.as_ref()?))) {
+    for (pattern, why) in slow
+        .patterns
+        .iter()
+        .filter_map(|it| Some((it, it.why.as_ref()?)))
+    {
         let line = format!("{} has timed no call: {why}", pattern.pattern);
         let _ = writeln!(text, "{}", style.warn(&printable(&line)));
     }

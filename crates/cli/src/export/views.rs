@@ -36,6 +36,7 @@ pub fn heap_views(opened: &Opened) -> anyhow::Result<[View; 2]> {
             (path, value(row))
         });
         View {
+            measure: None,
             title: format!("Heap by package and class, in {unit}"),
             unit: unit.to_owned(),
             ends_in_class: true,
@@ -61,6 +62,7 @@ pub fn old_view(contents: &Contents) -> View {
         (vec![caller, without_signature(&row.callee)], row.count)
     });
     View {
+        measure: None,
         title: "Calls by caller".to_owned(),
         unit: "calls".to_owned(),
         ends_in_class: false,

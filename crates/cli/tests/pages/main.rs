@@ -5,6 +5,7 @@ mod own;
 mod picture;
 #[path = "../support/mod.rs"]
 mod support;
+mod time;
 
 use std::path::PathBuf;
 

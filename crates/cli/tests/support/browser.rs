@@ -202,6 +202,26 @@ impl Browser {
         self.act(&json!({"type": "pointer", "id": "mouse", "actions": actions}));
     }
 
+    /// Drags from a place to another with a key held, if any.
+    pub fn drag(&self, from: (f64, f64), to: (f64, f64), held: Option<&str>) {
+        let place = |(x, y): (f64, f64)| {
+            let (x, y) = (x.round() as i64, y.round() as i64);
+            json!({"type": "pointerMove", "duration": 0, "x": x, "y": y})
+        };
+        let middle = ((from.0 + to.0) / 2.0, (from.1 + to.1) / 2.0);
+        let pointer = json!({"type": "pointer", "id": "mouse", "actions": [
+            place(from), {"type": "pointerDown", "button": 0}, place(middle), place(to),
+            {"type": "pointerUp", "button": 0},
+        ]});
+        let key = |kind: &str, key: &str| {
+            let action = json!({"type": kind, "value": key});
+            self.act(&json!({"type": "key", "id": "keys", "actions": [action]}));
+        };
+        held.into_iter().for_each(|it| key("keyDown", it));
+        self.act(&pointer);
+        held.into_iter().for_each(|it| key("keyUp", it));
+    }
+
     fn act(&self, source: &Value) {
         self.post("/actions", &json!({"actions": [source]}));
     }

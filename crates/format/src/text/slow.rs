@@ -9,7 +9,10 @@ use crate::model::SlowRow;
 pub(super) fn table(s: &mut String, rows: &[SlowRow<'_>], ctime: &str) -> fmt::Result {
     let calls: u64 = rows.iter().map(|row| row.calls).sum();
     let ctime = Name(ctime);
-    writeln!(s, "SLOW CALLS BEGIN (total = {calls} calls, times in ms) {ctime}")?;
+    writeln!(
+        s,
+        "SLOW CALLS BEGIN (total = {calls} calls, times in ms) {ctime}"
+    )?;
     if !rows.is_empty() {
         s.push_str(
             "rank      calls  recursive        p50        p90        p99      p99.9        max         wall          cpu   \
@@ -85,12 +88,26 @@ mod tests {
         let mut text = String::new();
         table(&mut text, &rows, "Sun Nov 29").unwrap();
         let lines: Vec<_> = text.lines().collect();
-        assert_eq!(lines[0], "SLOW CALLS BEGIN (total = 3 calls, times in ms) Sun Nov 29");
+        assert_eq!(
+            lines[0],
+            "SLOW CALLS BEGIN (total = 3 calls, times in ms) Sun Nov 29"
+        );
         let words: Vec<_> = lines[2].split_whitespace().collect();
         assert_eq!(
             words,
             [
-                "1", "3", "1", "1.000", "2.000", "3.000", "3.000", "3.000", "6.000", "1.235", "2.000", "2",
+                "1",
+                "3",
+                "1",
+                "1.000",
+                "2.000",
+                "3.000",
+                "3.000",
+                "3.000",
+                "6.000",
+                "1.235",
+                "2.000",
+                "2",
                 "com.acme.Api.handle"
             ]
         );
@@ -99,6 +116,10 @@ mod tests {
             "   1      3.000      0.001 2026-11-29 11:20:03.123 \"http\\n1\""
         );
         assert_eq!(*lines.last().unwrap(), "SLOW CALLS END");
-        assert!(lines.iter().all(|line| crate::text::TextReader::new(line).next().is_none()));
+        assert!(
+            lines
+                .iter()
+                .all(|line| crate::text::TextReader::new(line).next().is_none())
+        );
     }
 }

@@ -114,6 +114,7 @@ mod tests {
 
     fn view(paths: &[(&[&str], u64)]) -> View {
         View {
+            measure: None,
             title: "CPU samples".to_owned(),
             unit: "samples".to_owned(),
             ends_in_class: false,

@@ -15,9 +15,11 @@ pub use kinds::{Kind, kind_of};
 pub mod message;
 pub mod numbers;
 pub mod page;
+mod places;
 pub mod pprof;
 pub mod profile;
 pub mod speedscope;
+pub mod times;
 
 /// The file of frames that are no methods but the classes of what was allocated or waited for, in
 /// formats whose stacks have frames only. By it, readers tell them from methods.

@@ -5,14 +5,18 @@
 
 use std::collections::BTreeMap;
 
+use hprof_format::ids::TraceSerial;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::about::About;
 use super::kinds::{self, Kind};
 use super::numbers::count;
+use super::places::Places;
 use super::profile::{Rows, View};
+use super::times::{Clock, Packed, Packer, Times};
 use crate::call_tree::{CallTree, Node};
+use crate::idle::waits_for_work;
 use crate::own::Own;
 
 const PAGE: &str = include_str!("page/page.html");
@@ -45,6 +49,8 @@ struct Data<'a> {
     rule: Own,
     trees: Vec<Tree>,
     views: Vec<Tab<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    times: Option<Clock>,
     #[serde(skip)]
     index: FxHashMap<&'a str, u32>,
 }
@@ -90,10 +96,16 @@ struct Tab<'a> {
     packages: Vec<String>,
     /// The hottest lines by a method's place in `names`.
     lines: BTreeMap<u32, Hottest<'a>>,
+    /// When the costs arose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    events: Option<Packed>,
+    /// When those of the whole tree arose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    whole_events: Option<Packed>,
 }
 
-/// The page of one profile.
-pub fn html(about: &About, views: &[View], start: Start) -> String {
+/// The page of one profile. With `times` it shows any part of the time.
+pub fn html(about: &About, views: &[View], start: Start, times: Option<&Times<'_>>) -> String {
     let mut data = Data {
         about: Some(about),
         icicle: start.is_icicle,
@@ -101,14 +113,27 @@ pub fn html(about: &About, views: &[View], start: Start) -> String {
         ..Data::default()
     };
     data.rule = rule_of(views);
+    let packer = times.map(Packer::new);
     for view in views {
         data.add(view, &view.tree, None);
         data.tab(view, &view.title, 0);
+        if let (Some(times), Some(packer)) = (times, &packer) {
+            let is_shown = |trace| {
+                view.idle.is_none() || !waits_for_work(times.stacks, times.stacks.frames_of(trace))
+            };
+            data.events(view, times, packer, &is_shown);
+        }
         if let Some(idle) = &view.idle {
             data.add(view, &idle.whole, None);
             data.has_whole(idle.cost);
+            if let (Some(times), Some(packer)) = (times, &packer) {
+                data.whole_events(view, times, packer);
+            }
         }
     }
+    let is_timed = |tab: &Tab<'_>| tab.events.is_some() || tab.whole_events.is_some();
+    let is_timed = data.views.iter().any(is_timed);
+    data.times = packer.map(|it| it.clock).filter(|_| is_timed);
     page(&data)
 }
 
@@ -156,6 +181,8 @@ impl<'a> Data<'a> {
             whole: None,
             idle: 0,
             side,
+            events: None,
+            whole_events: None,
         });
     }
 
@@ -164,6 +191,49 @@ impl<'a> Data<'a> {
         if let Some(tab) = self.views.last_mut() {
             (tab.whole, tab.idle) = (Some(self.trees.len() - 1), idle);
         }
+    }
+
+    /// Adds the times of the last tab's measure.
+    fn events(
+        &mut self,
+        view: &View,
+        times: &Times<'_>,
+        packer: &Packer<'_>,
+        is_shown: &dyn Fn(TraceSerial) -> bool,
+    ) {
+        let events = self.pack(view, times, packer, is_shown);
+        if let Some(tab) = self.views.last_mut() {
+            tab.events = events;
+        }
+    }
+
+    /// Adds the times of the last tab's measure with the threads that wait for work.
+    fn whole_events(&mut self, view: &View, times: &Times<'_>, packer: &Packer<'_>) {
+        let events = self.pack(view, times, packer, &|_| true);
+        if let Some(tab) = self.views.last_mut() {
+            tab.whole_events = events;
+        }
+    }
+
+    /// The times of a measure, with the places of their stacks in the tree that was added last.
+    fn pack(
+        &self,
+        view: &View,
+        times: &Times<'_>,
+        packer: &Packer<'_>,
+        is_shown: &dyn Fn(TraceSerial) -> bool,
+    ) -> Option<Packed> {
+        let (measure, tree) = (view.measure?, self.trees.last()?);
+        let mut places = Places::new(
+            (&tree.name, &tree.up),
+            tree.threads,
+            &self.index,
+            times.stacks,
+            times.thread_name,
+        );
+        packer.pack(measure, &mut |trace| {
+            is_shown(trace).then(|| places.of(trace)).flatten()
+        })
     }
 
     fn name(&mut self, name: &'a str) -> u32 {
@@ -348,7 +418,7 @@ mod tests {
             (&["c<\u{1b}\u{202e}>"], 9),
             (&["a"], 1),
         ]);
-        let page = html(&About::default(), &[view], Start::default());
+        let page = html(&About::default(), &[view], Start::default(), None);
         let (_, table) = page.split_once("<pre id=\"largest\">").unwrap();
         let (table, _) = table.split_once("</pre>").unwrap();
         let lines: Vec<String> = (table.lines())
@@ -367,6 +437,7 @@ mod tests {
 
     fn view(paths: &[(&[&str], u64)]) -> View {
         View {
+            measure: None,
             title: "CPU samples".to_owned(),
             unit: "samples".to_owned(),
             ends_in_class: false,
@@ -395,7 +466,7 @@ mod tests {
             title: "a & {{STYLE}} </title>".to_owned(),
             ..About::default()
         };
-        let page = html(&about, &[view(&paths)], Start::default());
+        let page = html(&about, &[view(&paths)], Start::default(), None);
         assert!(page.contains("<title>a &amp; {{STYLE}} &lt;/title&gt;</title>"));
         let data = data(&page);
         let names = &data["names"];

@@ -38,6 +38,8 @@ pub fn all_weights(tables: &(impl Tables + ?Sized)) -> Vec<Weights> {
 
 /// One picture: a tree of costs with its words.
 pub struct View {
+    /// The measure of the costs; none for pictures of heaps.
+    pub measure: Option<Measure>,
     /// The name of the measure, such as `CPU samples`.
     pub title: String,
     /// The unit of the costs: `samples`.
@@ -157,6 +159,7 @@ impl View {
             true => CallTree::with_innermost_first(stacks, weights),
         };
         Self {
+            measure: Some(weights.measure),
             title: weights.measure.title().to_owned(),
             unit: weights.measure.unit().to_owned(),
             ends_in_class: !is_inverted && weights.rows.iter().any(|row| row.class.is_some()),

@@ -1,5 +1,5 @@
 // What people do: keys, clicks, the address.
-const DEFAULTS = {view: "0", search: "", reverse: "", thread: "", order: "cost", colours: "kind", least: "0.5", idle: "", invert: data.icicle ? "1" : "", zoom: ""};
+const DEFAULTS = {view: "0", search: "", reverse: "", thread: "", order: "cost", colours: "kind", least: "0.5", idle: "", invert: data.icicle ? "1" : "", zoom: "", time: "", against: "", zone: ""};
 const START = {...DEFAULTS, reverse: data.reverse ? "1" : ""};
 let state = {...START};
 const trees = [];
@@ -29,6 +29,9 @@ function fromHash() {
   if (!["cost", "name"].includes(next.order)) next.order = "cost";
   if (!["kind", "package"].includes(next.colours)) next.colours = "kind";
   if (!["0.5", "2", "6"].includes(next.least)) next.least = "0.5";
+  if (next.zone !== "utc") next.zone = "";
+  if (!toWindow(next.time)) next.time = next.against = "";
+  if (next.against !== "rest" && !toWindow(next.against)) next.against = "";
   return next;
 }
 // Where a page may not change its address, it works without.
@@ -47,14 +50,15 @@ function change(part, replaces) {
   apply(old);
   remember(replaces);
 }
-const keptThread = part => treeOf(data.views[+part.view], state.idle) === tree ? state.thread : "";
+const keptThread = part => treeOf(data.views[+part.view], state.idle) === treeOf(view, state.idle) ? state.thread : "";
 
-function apply(old) {
+// `isMoving` leaves out what a window that moves shows when it stands.
+function apply(old, isMoving) {
   const has = key => !old || old[key] !== state[key];
   view = data.views[+state.view];
-  tree = treeOf(view, state.idle);
+  tree = windowed(treeOf(view, state.idle));
   if (tree.view.threads && state.thread && state.thread !== "apart" && !(tree.depth[+state.thread] === 0 && tree.size > +state.thread)) state.thread = "";
-  const fresh = has("view") || has("idle") || has("reverse") || has("thread") || has("order");
+  const fresh = ["view", "idle", "reverse", "thread", "order", "time", "against"].some(has);
   const chosen = picture.chosen && picture.look ? picture.look.path(picture.chosen).map(frame => frame.name) : null;
   if (fresh) {
     const how = {side: view.side, reverse: !!state.reverse, thread: state.thread, order: state.order};
@@ -82,13 +86,16 @@ function apply(old) {
     tab.setAttribute("aria-selected", String(String(index) === state.view));
     tab.tabIndex = String(index) === state.view ? 0 : -1;
   });
-  if (has("view") || has("idle")) { threads(); headline(); }
+  if (!isMoving && ["view", "idle", "time", "against"].some(has)) { threads(); headline(); }
   hideTip();
   redraw(!(has("view") || has("invert") || has("reverse") || has("zoom")));
   if (picture.chosen) show(picture.chosen);
   tellMatches();
   tellChosen();
-  if (fresh || has("search") || has("colours")) { legend(); table(); }
+  if (times && has("idle")) findLanes();
+  if (["view", "zone", "idle"].some(has)) redrawTime(); else if (has("time") || has("against")) drawOver();
+  tellTime();
+  if (!isMoving && (fresh || has("search") || has("colours"))) { legend(); table(); }
 }
 
 // Where the cost goes, and which packages are taken for the program's.
@@ -96,7 +103,7 @@ function headline() {
   const {packages} = view, shownPackages = packages.slice(0, 6).join(", ");
   // A number stays beside its sign where lines wrap.
   const whole = text => text.replace(/(\d) %/g, "$1\u00a0%");
-  byId("headline").hidden = !view.headline && !view.cut && !packages.length;
+  byId("headline").hidden = part || !view.headline && !view.cut && !packages.length;
   byId("headline").replaceChildren(
     view.headline ? make("b", null, whole(view.headline)) : "",
     view.cut ? make("span", {class: "cut"}, whole(view.cut) + ".") : "",
@@ -155,10 +162,10 @@ function facts(frame, box) {
   const parts = [`${amount(frame.total, view.unit)}, ${share(frame.total, all)} of all`];
   if (above && above.above) parts.push(`${share(frame.total, above.total)} of the frame ${state.reverse ? "it calls" : "that calls it"}`);
   if (frame.own > 0 && !state.reverse && frame.own !== frame.total) parts.push(`${view.own.toLowerCase()}: ${amount(frame.own, view.unit)}`);
-  if (frame.kind !== 2 && view.lines[frame.name] && frame.sums.length < 2) parts.push(`hottest lines: ${hottest(frame.name, 5)} of all`);
+  if (frame.kind !== 2 && view.lines[frame.name] && !part && frame.sums.length < 2) parts.push(`hottest lines: ${hottest(frame.name, 5)} of all`);
   if (frame.sums.length > 1) {
     const change = frame.sums[0] - frame.sums[1];
-    parts.push(`before ${number(frame.sums[1])}, after ${number(frame.sums[0])}: ${change > 0 ? "+" : change < 0 ? "\u2212" : "\u00b1"}${number(Math.abs(change))}${frame.sums[1] > 0 ? ` (${(100 * change / frame.sums[1]).toFixed(1)}%)` : ", new"}`);
+    parts.push(`${sides()[1].toLowerCase()} ${number(frame.sums[1])}, ${sides()[0].toLowerCase()} ${number(frame.sums[0])}: ${change > 0 ? "+" : change < 0 ? "\u2212" : "\u00b1"}${number(Math.abs(change))}${frame.sums[1] > 0 ? ` (${(100 * change / frame.sums[1]).toFixed(1)}%)` : ", new"}`);
   }
   if (picture.flags) parts.push(`matched ${share(picture.look.matched(frame), frame.total)}`);
   return [title(frame), parts.join("; ")];

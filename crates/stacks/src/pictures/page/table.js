@@ -15,9 +15,9 @@ function legend() {
   const line = byId("legend"), {root} = picture.look, spans = [];
   const swatch = (colour, text) => { const mark = make("i"); mark.style.background = colour; spans.push(make("span", null, mark, text)); };
   if (root.sums.length > 1) {
-    swatch(isDark() ? "hsl(4 70% 54%)" : "hsl(4 90% 66%)", "costs more than before");
+    swatch(isDark() ? "hsl(4 70% 54%)" : "hsl(4 90% 66%)", part ? "costs more in the window" : "costs more than before");
     swatch(isDark() ? "hsl(214 70% 54%)" : "hsl(214 90% 66%)", "costs less");
-    swatch(isDark() ? "#7b8087" : "#eceef1", "as before");
+    swatch(isDark() ? "#7b8087" : "#eceef1", part ? "as much" : "as before");
   } else if (state.colours === "package") {
     const sums = new Map();
     for (let node = 0; node < tree.size; node++) {
@@ -43,10 +43,10 @@ const order = {column: 0, descending: true, classes: false, rows: 50};
 function table() {
   const place = byId("table"), isHeap = tree.view.table === "class", differs = tree.own.length > 1;
   const classes = isHeap || order.classes && tree.view.classes;
-  const all = forward.root.sums, rows = forward.methods(classes);
+  const all = forward.root.sums, rows = forward.methods(classes).filter(row => !part || row.total.some(Boolean) || row.own.some(Boolean));
   const hasOwn = !classes && !differs && rows.some(row => row.charged[view.side] > 0);
   const columns = differs
-    ? [{title: "Change", of: row => row.own[0] - row.own[1], signed: true}, {title: "Before", of: row => row.own[1]}, {title: "After", of: row => row.own[0]}]
+    ? [{title: "Change", of: row => row.own[0] - row.own[1], signed: true}, {title: sides()[1], of: row => row.own[1]}, {title: sides()[0], of: row => row.own[0]}]
     : [...hasOwn ? [{title: "Own code", hint: OWN_HINT, of: row => row.charged[view.side], sort: row => Math.max(row.charged[view.side], row.own[view.side]), bar: true}] : [],
       {title: view.own, of: row => row.own[view.side], bar: !hasOwn}, ...view.total && !classes ? [{title: view.total, of: row => row.total[view.side]}] : []];
   if (order.column >= columns.length && order.column !== 9) order.column = 0;
@@ -57,7 +57,7 @@ function table() {
     const by = key ? size(a) - size(b) : byName;
     return (order.descending ? -by : by) || byName;
   });
-  const hasLines = !classes && !differs && rows.some(row => view.lines[row.name]);
+  const hasLines = !classes && !differs && !part && rows.some(row => view.lines[row.name]);
   const head = (title, column, isName, span, hint) => {
     const isSorted = order.column === column;
     return make("th", {scope: "col", colspan: String(span), class: isName ? "name" : "", "aria-sort": isSorted ? order.descending ? "descending" : "ascending" : "none"},
@@ -103,12 +103,12 @@ function theme() {
   const chosen = byId("theme").value;
   const next = picture.prints ? "light" : chosen === "auto" ? system.matches ? "dark" : "light" : chosen;
   document.documentElement.dataset.theme = next;
-  if (picture.look) { draw(); legend(); }
+  if (picture.look) { draw(); legend(); redrawTime(); }
 }
 system.addEventListener("change", theme);
 byId("theme").onchange = theme;
 let wide = 0;
-addEventListener("resize", () => { if (picture.look) redraw(innerWidth === wide); wide = innerWidth; });
+addEventListener("resize", () => { if (picture.look) { redrawTime(); redraw(innerWidth === wide); } wide = innerWidth; });
 addEventListener("beforeprint", () => { picture.prints = true; theme(); redraw(true); });
 addEventListener("afterprint", () => { picture.prints = false; theme(); redraw(true); });
 
@@ -127,6 +127,7 @@ function start() {
   state = fromHash();
   wide = innerWidth;
   apply(null);
+  startTime();
 }
 start();
 // For scripts and tests: where a frame is drawn, in pixels of the window.

@@ -22,12 +22,21 @@ class Tree {
       way.push(node);
     }
     while (way.length) this.end[way.pop()] = size;
-    this.total = this.own.map(own => {
-      const total = own.slice();
-      for (let node = size - 1; node >= 0; node--) if (this.parent[node] >= 0) total[this.parent[node]] += total[node];
-      return total;
-    });
-    this.sums = this.total.map(total => { let sum = 0; for (let node = 0; node < size; node = this.end[node]) sum += total[node]; return sum; });
+    this.total = this.own.map(own => this.totalOf(own));
+    this.sums = this.total.map(total => this.sumOf(total));
+  }
+
+  // Costs with those of calls.
+  totalOf(own) {
+    const total = own.slice(), {parent} = this;
+    for (let node = this.size - 1; node >= 0; node--) if (parent[node] >= 0) total[parent[node]] += total[node];
+    return total;
+  }
+  // What all roots cost.
+  sumOf(total) {
+    let sum = 0;
+    for (let node = 0; node < this.size; node = this.end[node]) sum += total[node];
+    return sum;
   }
 
   // A leaf that is a class of objects and no method.

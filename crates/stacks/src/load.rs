@@ -1,10 +1,12 @@
 //! The load of a program over time: costs by stretches of time, and the change that stands out.
 
 use hprof_format::ids::TraceSerial;
-use hprof_stacks::timeline::{Moment, Timeline, Window};
-use hprof_stacks::{CallTree, Measure, Node, Stacks, Weight, Weights, change_points};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
+
+use crate::pictures::numbers::count;
+use crate::timeline::{Moment, Timeline, Window};
+use crate::{CallTree, Measure, Node, Stacks, Weight, Weights, change_points};
 
 /// Lengths of stretches, in milliseconds: those that people count in.
 const LENGTHS: [u64; 15] = [
@@ -55,6 +57,23 @@ pub struct Change {
     pub method: Option<String>,
     /// The share, from 0 to 1.
     pub share: f64,
+}
+
+impl Change {
+    /// The end of a sentence that begins with the time: `CPU use was 3.80 cores instead of 0.40: 91 % of the difference in
+    /// acme.Report.render.` The name is as the file has it.
+    pub fn words(&self, load: &Load) -> String {
+        let [rate, otherwise] = [self.rate, self.otherwise].map(|it| load.figures(it));
+        let unit = load.unit();
+        let method = match &self.method {
+            Some(method) => format!(
+                ": {:.0} % of the difference in {method}.",
+                self.share * 100.0
+            ),
+            None => "; no method has half of the difference.".to_owned(),
+        };
+        format!("CPU use was {rate} {unit} instead of {otherwise}{method}")
+    }
 }
 
 /// The measure of CPU use of a recording: the more exact, if it has two; `None` if it has none, as on the wall clock.
@@ -122,6 +141,22 @@ impl Load {
         value as f64 * factor / time.length().max(1) as f64
     }
 
+    /// The unit of rates, in words.
+    pub const fn unit(&self) -> &'static str {
+        match self.is_in_cores() {
+            true => "cores",
+            false => "samples a second",
+        }
+    }
+
+    /// A rate in figures, without its unit.
+    pub fn figures(&self, rate: f64) -> String {
+        match self.is_in_cores() {
+            true => format!("{rate:.2}"),
+            false => count(rate.round() as u64),
+        }
+    }
+
     /// The numbers of samples that stretches hold, as the search for changes needs counts.
     fn counts(&self, timeline: &Timeline) -> Vec<u64> {
         let mut counts = vec![0; self.values.len()];
@@ -167,9 +202,7 @@ pub fn top_methods(
     }
     let top = |costs: FxHashMap<TraceSerial, u64>| {
         let weights = weights(load.measure, costs.into_iter());
-        let first = hprof_stacks::by_method(stacks, &weights)
-            .into_iter()
-            .next()?;
+        let first = crate::by_method(stacks, &weights).into_iter().next()?;
         Some((first.name, first.own))
     };
     all.into_iter().map(top).collect()

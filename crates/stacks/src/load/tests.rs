@@ -1,7 +1,7 @@
 use hprof_format::model::Line;
-use hprof_stacks::Trace;
 
 use super::*;
+use crate::Trace;
 
 const SECOND: i64 = 1_000_000_000;
 /// A sample each 10 ms of a thread that runs all the time.
