@@ -100,7 +100,7 @@ async function answer(request, response, jobs, live, token, storage) {
   if (rest[0] === "report" && LOGS[dump.kind]) return json(LOGS[dump.kind]);
   if (rest[0] === "gc") return json(LOGS.gc_log);
   if (rest[0] === "stacks") return json(LOGS.thread_dump);
-  if (["gc.html", "stacks.html"].includes(rest[0])) return json({ mock: rest[0] });
+  if (["gc.html", "stacks.html", "profile.html"].includes(rest[0])) return json({ mock: rest[0] });
   if (["file", "report", "report.html"].includes(rest[0])) return json({ mock: rest[0] });
   if (dump.job && dump.job.state !== "done") throw new Problem(409, "not-ready", "The analysis is still running.");
   if (rest[0] === "query" && method === "POST") return json(runQuery(JSON.parse((await body(request)).toString())));

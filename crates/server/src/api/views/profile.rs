@@ -9,31 +9,34 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::answer::{Params, dump_id, respond};
+use crate::api::description::Octets;
+use crate::api::files;
 use crate::catalogue::DumpKind;
 use crate::ids::DumpId;
 use crate::problem::Problem;
-use crate::state::AppState;
+use crate::state::{Analysis, AppState};
 use crate::views::ViewError;
 use crate::views::page::TableQuery;
 use crate::views::profile::{self as views, FlameQuery, ProfileFile, ProfileQuery, TreeQuery};
 use crate::views::table::Table;
 
-/// The opened profile. Blocks.
-fn opened(state: &AppState, id: &DumpId) -> Result<Arc<ProfileFile>, Problem> {
+/// The analysis of a profile. Blocks.
+fn profile_of(state: &AppState, id: &DumpId) -> Result<Analysis, Problem> {
     let analysis = state.analysis(id)?;
     match analysis.kind {
-        DumpKind::Profile | DumpKind::Unknown => {}
-        DumpKind::Heap => {
-            return Err(Problem::conflict(format!(
-                "{id} is a heap dump; its views begin with /dumps/{id}/overview"
-            )));
-        }
-        DumpKind::ThreadDump | DumpKind::GcLog => {
-            return Err(Problem::conflict(format!(
-                "{id} is no profile; /dumps/{id}/report has what it shows"
-            )));
-        }
+        DumpKind::Profile | DumpKind::Unknown => Ok(analysis),
+        DumpKind::Heap => Err(Problem::conflict(format!(
+            "{id} is a heap dump; its views begin with /dumps/{id}/overview"
+        ))),
+        DumpKind::ThreadDump | DumpKind::GcLog => Err(Problem::conflict(format!(
+            "{id} is no profile; /dumps/{id}/report has what it shows"
+        ))),
     }
+}
+
+/// The opened profile. Blocks.
+fn opened(state: &AppState, id: &DumpId) -> Result<Arc<ProfileFile>, Problem> {
+    let analysis = profile_of(state, id)?;
     let open = || ProfileFile::open(&analysis.file, &analysis.name);
     Ok(state.views().profile(id.as_str(), open)?)
 }
@@ -82,6 +85,28 @@ async fn flame(
 ) -> Result<Json<views::Flame>, Problem> {
     let view = move |profile: &ProfileFile| views::flame(profile, &which, &cut);
     ask(state, id, view).await.map(Json)
+}
+
+/// Sends a profile as a page of its own, which shows any part of its time.
+#[utoipa::path(
+    get, path = "/dumps/{id}/profile.html", tag = "profiles",
+    params(("id" = String, Path, description = "The profile")),
+    responses((status = 200, body = Octets, content_type = "application/octet-stream")),
+)]
+async fn page(State(state): State<AppState>, Path(id): Path<String>) -> Result<Response, Problem> {
+    let id = dump_id(&id)?;
+    let permit = state.views().permit().await?;
+    let work = move |state: &AppState| {
+        let _permit = permit;
+        let analysis = profile_of(state, &id)?;
+        let page = views::page(&analysis.file, &analysis.name)?;
+        // It has a script inside, which the policy of this server forbids: it is for keeping.
+        Ok(files::keep(
+            page.into_bytes(),
+            &format!("{}.html", analysis.name),
+        ))
+    };
+    state.blocking(work).await
 }
 
 /// A flame graph of the profile `with`, with the difference to this one.
@@ -149,4 +174,5 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(compare))
         .routes(routes!(methods))
         .routes(routes!(tree))
+        .routes(routes!(page))
 }

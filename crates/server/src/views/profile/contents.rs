@@ -17,7 +17,7 @@ use crate::views::page::compile;
 use crate::views::profile::remarks::losses;
 
 /// Larger files are no profiles that a server holds in memory.
-const MAX_BYTES: u64 = 2 << 30;
+pub(super) const MAX_BYTES: u64 = 2 << 30;
 /// Trees that are kept for the next request.
 const KEPT: usize = 4;
 /// Threads that a profile names.

@@ -2,6 +2,7 @@
 
 mod contents;
 mod flame;
+mod page;
 mod remarks;
 mod tables;
 
@@ -11,4 +12,5 @@ pub use contents::{
 #[cfg(feature = "serve")]
 pub(crate) use flame::draw;
 pub use flame::{Flame, FlameNode, compare, flame};
+pub use page::page;
 pub use tables::{callees, callers, methods, tree};

@@ -1,6 +1,6 @@
 // The workspace of a profile: what is counted, and the four ways to look at it.
 import { useEffect, useRef } from "preact/hooks";
-import { useGet } from "../api/client";
+import { API, useGet } from "../api/client";
 import type { Dump, ProfileFacts } from "../api/types";
 import { NotFound, useTitle } from "../app";
 import { DumpTitle } from "../dump";
@@ -62,6 +62,13 @@ export function ProfileWorkspace({ dump, rest }: { dump: Dump; rest: string[] })
         <div class="view-head">
           <h1 id="view-title">{title}</h1>
           <p class="dim about">{facts && counted ? `${shown("label" in counted ? counted.label : facts.title)}; ${t.total} ${amountOf(counted.unit)(counted.total)}` : ""}</p>
+          {counted && !part && (
+            <p>
+              <a href={`${API}/dumps/${encodeURIComponent(dump.id)}/profile.html`} download>
+                {t.page}
+              </a>
+            </p>
+          )}
         </div>
         {failure && <Problem failure={failure} again={again} />}
         {part && (

@@ -483,6 +483,7 @@ export const en = {
   },
   profile: {
     views: { flame: "Flame graph", methods: "Methods", tree: "Call tree", compare: "Compare", gc: "Collections", stacks: "Thread dumps" } as Record<string, string>,
+    page: "Download as a page, which shows any part of the time where the profile has times",
     dimension: "Count",
     thread: "Thread",
     allThreads: "All threads",

@@ -531,6 +531,7 @@ export const zh: Texts = {
   },
   profile: {
     views: { flame: "火焰图", methods: "方法", tree: "调用树", compare: "比较", gc: "垃圾回收", stacks: "线程转储" },
+    page: "下载为页面；若分析数据带有时间，可查看任意时间段",
     dimension: "计量",
     thread: "线程",
     allThreads: "全部线程",
