@@ -44,6 +44,8 @@ public class PageFaults {
             long before = faults();
             touches(buffer, count);
             System.out.println("faults=" + (faults() - before));
+        } finally {
+            Files.delete(Paths.get("pages"));
         }
     }
 }

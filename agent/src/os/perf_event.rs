@@ -44,8 +44,9 @@ const EXCLUDE_KERNEL: u64 = 1 << 5;
 const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 
 const CLOSE_ON_EXEC: libc::c_ulong = 8;
-/// `PERF_EVENT_IOC_ENABLE`, `_REFRESH` and `_RESET`.
+/// `PERF_EVENT_IOC_ENABLE`, `_DISABLE`, `_REFRESH` and `_RESET`.
 const ENABLE: libc::c_ulong = 0x2400;
+const DISABLE: libc::c_ulong = 0x2401;
 const REFRESH: libc::c_ulong = 0x2402;
 const RESET: libc::c_ulong = 0x2403;
 /// Of fcntl.h.
@@ -235,14 +236,20 @@ pub fn arm(file: i32) {
     }
 }
 
-/// Ends an event.
+/// Ends an event. No signal of it is sent from now on: a child that a program has just forked has the descriptor too, so that to close
+/// it alone would not end the event.
 pub fn close(file: i32) {
     let place = usize::try_from(file).ok().and_then(|it| VALUES.get(it));
     // Before the number can be another's.
     let was = place.map_or(0, |place| place.swap(0, Ordering::AcqRel));
     if was != 0 {
-        // SAFETY: the descriptor is that of an event which nothing else has closed.
-        unsafe { libc::close(file) };
+        // SAFETY: the descriptor is that of an event which nothing else has closed; the calls take numbers only. To take the
+        // flag away waits for a signal that is being sent (`fasync_remove_entry` in the kernel's fcntl.c).
+        unsafe {
+            libc::ioctl(file, DISABLE as _, 0);
+            libc::fcntl(file, libc::F_SETFL, libc::O_NONBLOCK);
+            libc::close(file);
+        }
     }
 }
 

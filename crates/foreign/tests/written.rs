@@ -46,3 +46,38 @@ fn a_recording_that_was_written_is_read_back() {
     };
     assert_eq!(names(&back), names(&original));
 }
+
+/// What was allocated is read back in sums; blocks that were freed have two events.
+#[test]
+fn native_memory_is_allocated_and_freed() {
+    let file = b"a/B.main;a/B.work 12\na/B.main;libc.so.6 3\n";
+    let kind = Kind::of(file).expect("a known format");
+    let original = read(file, kind, &mut |_| {}).expect("a profile");
+    let allocated = &original.weights[0];
+    let mut live = allocated.clone();
+    live.rows[0].value = 5;
+    live.rows.truncate(1);
+    let profile = Profile {
+        title: "test",
+        stacks: &original.stacks,
+        weights: Vec::new(),
+        thread_name: &|_| None,
+        remarks: &[],
+        own: None,
+    };
+    let bytes_of = |live| {
+        let memory = jfr::write::NativeMemory { allocated, live };
+        jfr::write::write(&profile, Some(memory), None, None)
+    };
+    let lengths = [None, Some(&live)].map(|live| {
+        let bytes = bytes_of(live);
+        let back = read(&bytes, Kind::of(&bytes).expect("JFR"), &mut |_| {}).expect("a recording");
+        assert_eq!(back.damaged, 0, "{:?}", back.damage);
+        assert_eq!(back.weights[0].measure, Measure::NativeBytes);
+        let costs = by_method(&back.stacks, &back.weights[0]);
+        assert_eq!(costs, by_method(&original.stacks, allocated));
+        bytes.len()
+    });
+    // One stack has freed a part, so that it has an event more for what is left, and both have one for what is freed.
+    assert!(lengths[1] > lengths[0] + 3 * 8, "{lengths:?}");
+}
