@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use hprof_analysis::contents::{ReadOptions, read};
 use hprof_analysis::input::Input;
-use hprof_stacks::slow::{Slow, SlowMethod};
+use hprof_stacks::slow::{CallsPart, Slow, SlowMethod};
 use java_test_harness::{
     Outcome, Run, Running, agent_library, control_socket, each_jdk, each_release,
     each_release_since,
@@ -102,7 +102,7 @@ fn known_calls_have_their_times() {
         for said in [
             "slow=SlowCalls.nothing has timed no call: class SlowCalls has no method nothing; it has lambda$main$0, main",
             "slow=SlowCalls$Service.serve has timed no call: SlowCalls$Service.serve has no code",
-            "slow=com.acme.* has timed no call: no method with code",
+            "slow=com.acme.* has timed no call: the program loaded no class com.acme, and none below it",
         ] {
             assert_eq!(
                 outcome.stderr.matches(said).count(),
@@ -118,7 +118,7 @@ fn known_calls_have_their_times() {
             .find(|line| line.ends_with(" SlowCalls$Api.handle"));
         let words: Vec<_> = row.expect("a row").split_whitespace().collect();
         assert_eq!((words[1], words[2], words[10]), ("600", "0", "50.000"));
-        assert_eq!(outcome.profile().counter("internal_errors"), 0);
+        assert!(text.contains(" internal_errors=0"), "{text}");
     });
 }
 
@@ -215,6 +215,52 @@ fn virtual_threads_keep_their_times_while_they_wait() {
     });
 }
 
+/// The samples whose stacks have a method, of those within slow calls or within the others.
+fn samples_of(file: &Path, part: CallsPart, methods: [&str; 3]) -> [u64; 3] {
+    let options = ReadOptions {
+        calls: Some((part, "handle")),
+        ..ReadOptions::default()
+    };
+    let contents = read(Input::open(file).expect("a profile"), &options).expect("a profile");
+    let table = contents.cpu.last().expect("samples");
+    methods.map(|method| {
+        let is_in = |trace| {
+            let frames = contents.stacks.frames_of(trace).iter();
+            let mut frames = frames.map(|&frame| contents.stacks.frame(frame));
+            frames.any(|frame| &*frame.method == method)
+        };
+        let rows = table.rows.iter().filter(|row| is_in(row.trace));
+        rows.map(|row| row.cost).sum()
+    })
+}
+
+/// Slow calls compute 1.2 s in rare() and all others 0.4 s in usual(). A machine that is so busy that a call of 2 ms takes 250 has
+/// some of these among the slow ones.
+#[test]
+fn samples_within_slow_calls_are_kept_apart() {
+    each_jdk(|jdk| {
+        let outcome = Run::new(jdk)
+            .agent("slow=SlowSamples.handle:250ms,cpu=samples,interval=1,depth=16,cutoff=0")
+            .class("SlowSamples")
+            .run()
+            .expect_status(0);
+        let file = outcome.path("java.hprof.txt");
+        let handle = slow_of(&file);
+        let handle = method(&handle, "SlowSamples.handle");
+        assert!(
+            handle.calls() == 200 && handle.slow >= 4 && handle.slow <= 10,
+            "{handle:?}"
+        );
+        let methods = ["rare", "usual", "elsewhere"];
+        let [rare, usual, elsewhere] = samples_of(&file, CallsPart::Slow, methods);
+        assert!(rare >= 600 && usual * 20 <= rare, "{rare} {usual}");
+        assert_eq!(elsewhere, 0);
+        let [rare, usual, elsewhere] = samples_of(&file, CallsPart::Fast, methods);
+        assert!(usual >= 150 && rare * 20 <= usual, "{usual} {rare}");
+        assert_eq!(elsewhere, 0);
+    });
+}
+
 fn attach(running: &Running, options: &str) {
     let library = agent_library();
     let library = library.to_str().expect("a path");
@@ -236,7 +282,8 @@ fn round(running: &Running, number: u32) {
 
 #[test]
 fn an_attached_agent_times_what_is_called_while_it_is_there() {
-    each_jdk(|jdk| {
+    // The jcmd of JDK 8 loads no agents.
+    each_release_since(11, |jdk| {
         let running = Run::new(jdk).class("Late").args(["SlowCalls"]).start();
         running.wait_for_line("ready");
         round(&running, 1);

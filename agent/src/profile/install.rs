@@ -223,7 +223,7 @@ fn install_slow(
     let jvmti = new_environment().map_err(|code| {
         set_up_error(&format!("no JVMTI environment for slow= (GetEnv: {code})"))
     })?;
-    SlowCalls::install(jvmti, settings, Profile::current_serial)
+    SlowCalls::install(jvmti, settings, HOST.serial)
         .map(Some)
         .map_err(|error| set_up_error(&format!("slow=: {error}")))
 }

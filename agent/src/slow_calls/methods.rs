@@ -10,6 +10,7 @@ use hprof_stacks::slow::{SlowPattern, Threshold};
 
 use super::memory::{Block, MAX_METHODS, Memory};
 use super::slowest::Slowest;
+use super::spans::Spans;
 use super::totals::Totals;
 use crate::options::{SlowMethods, SlowThreshold};
 
@@ -54,6 +55,8 @@ pub(super) struct Timed {
     pub(super) pattern: Option<usize>,
     pub(super) asked: Threshold,
     pub(super) slowest: Slowest,
+    /// Slow calls that no dump has yet.
+    pub(super) spans: Spans,
     /// Where not all calls are timed.
     pub(super) totals: Totals,
     /// The calls at the last look.
@@ -202,6 +205,7 @@ impl Methods {
                         pattern: None,
                         asked: Threshold::None,
                         slowest: Slowest::default(),
+                        spans: Spans::default(),
                         totals: Totals::default(),
                         looked_at: 0,
                     });
@@ -278,6 +282,7 @@ impl Timed {
     pub(super) fn reset(&mut self) {
         self.block.reset();
         self.slowest = Slowest::default();
+        self.spans = Spans::default();
         self.totals = Totals::default();
         self.looked_at = 0;
         self.block.skip(0);

@@ -28,6 +28,11 @@ impl SlowCalls {
             .map(LocalRef::get)
             .find(|&it| self.is_named(it, named));
         let Some(found) = found else {
+            if method == "*" {
+                return format!(
+                    "the program loaded no class {class}, and none below it with a method that has code"
+                );
+            }
             return format!("the program loaded no class {class}");
         };
         let methods = self.methods_of(found);

@@ -15,6 +15,7 @@ mod missing;
 mod recorder;
 mod rows;
 mod slowest;
+mod spans;
 mod totals;
 mod virtual_threads;
 
@@ -24,7 +25,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hprof_native_headers as raw;
-use hprof_stacks::slow::SlowCall;
+use hprof_stacks::slow::{SlowCall, SlowSpan};
 use jni_sys::{JNIEnv, jobject};
 use parking_lot::Mutex;
 
@@ -47,14 +48,25 @@ pub struct SlowCalls {
     hooks: Mutex<Hooks>,
     /// Where threads have their ids.
     tid: OnceLock<JFieldId>,
-    /// The serial of the current thread, 0 if it has none.
-    serial: fn() -> u32,
+    /// The serial of a thread, 0 if it has none.
+    serial: fn(&Jni, Ref<'_>) -> u32,
+    /// Samples of virtual threads have serials of their own.
+    per_thread: bool,
     /// From the monotonic clock to the time since 1970-01-01 UTC, in nanoseconds.
     moved: AtomicI64,
     /// Classes that the VM refuses with hooks.
     refused: AtomicU64,
     /// The run is over, while the VM continues.
     over: AtomicBool,
+}
+
+/// The thread that a call has ended in.
+#[derive(Default)]
+struct CurrentThread {
+    name: String,
+    is_virtual: bool,
+    /// Its serial, by which samples know it.
+    serial: Option<u32>,
 }
 
 /// Why calls cannot be timed.
@@ -87,7 +99,7 @@ impl SlowCalls {
     pub fn install(
         jvmti: Jvmti,
         settings: &Settings,
-        serial: fn() -> u32,
+        serial: fn(&Jni, Ref<'_>) -> u32,
     ) -> std::result::Result<&'static Self, NotInstalled> {
         let mut wanted = Capabilities::default();
         wanted.set_can_retransform_classes(1);
@@ -116,6 +128,7 @@ impl SlowCalls {
             hooks: Mutex::default(),
             tid: OnceLock::new(),
             serial,
+            per_thread: settings.thread,
             moved: AtomicI64::new(0),
             refused: AtomicU64::new(0),
             over: AtomicBool::new(false),
@@ -186,52 +199,73 @@ impl SlowCalls {
 
     /// A long call of a method, by its number, has ended in the current thread. It began at `began` of the monotonic clock.
     fn ended(&self, jni: &Jni, number: u32, began: i64, wall: u64, cpu: u64) {
-        {
+        let began = began.saturating_add(self.moved.load(Ordering::Relaxed));
+        let (is_slow, is_among_slowest) = {
             let mut methods = self.methods.lock();
             let timed = methods.get_mut(number);
             let Some(timed) = timed.filter(|timed| timed.pattern.is_some()) else {
                 return;
             };
-            if timed.block.threshold().is_some_and(|it| wall >= it) {
-                timed.block.count_slow();
-            }
-            if !timed.slowest.takes(wall) {
-                return;
+            let is_slow = timed.block.threshold().is_some_and(|it| wall >= it);
+            (is_slow, timed.slowest.takes(wall))
+        };
+        if !is_slow && !is_among_slowest {
+            return;
+        }
+        let thread = self.current_thread(jni, is_among_slowest);
+        let mut methods = self.methods.lock();
+        let Some(timed) = methods.get_mut(number) else {
+            return;
+        };
+        if is_slow {
+            timed.block.count_slow();
+            match thread.serial {
+                Some(serial) => timed.spans.add(SlowSpan(began / 1000, wall / 1000, serial)),
+                // Samples of virtual threads have the serial of their carrier, unless threads are kept apart.
+                None => timed.spans.count_lost(),
             }
         }
-        let (thread, is_virtual) = self.current_thread(jni);
-        let serial = (self.serial)();
-        let call = SlowCall {
-            began: began.saturating_add(self.moved.load(Ordering::Relaxed)),
-            wall,
-            cpu,
-            thread,
-            // That of a virtual thread would be its carrier's.
-            serial: (serial > 0 && !is_virtual).then_some(serial),
-            is_virtual,
-        };
-        let mut methods = self.methods.lock();
-        if let Some(timed) = methods.get_mut(number) {
-            timed.slowest.add(call);
+        if is_among_slowest {
+            timed.slowest.add(SlowCall {
+                began,
+                wall,
+                cpu,
+                thread: thread.name,
+                serial: thread.serial,
+                is_virtual: thread.is_virtual,
+            });
             timed.block.set_floor(timed.slowest.floor());
         }
     }
 
-    /// The name of the current thread, and whether it is a virtual one.
-    fn current_thread(&self, jni: &Jni) -> (String, bool) {
+    /// The current thread, with its name if that is wanted.
+    fn current_thread(&self, jni: &Jni, wants_name: bool) -> CurrentThread {
         let Ok(thread) = self.jvmti.current_thread(jni) else {
-            return (String::new(), false);
+            return CurrentThread::default();
         };
         let is_virtual = jni.is_virtual_thread(self.release, thread.get());
-        let name = self.jvmti.thread_name(jni, thread.get());
-        let name = name.unwrap_or_default();
-        match name.is_empty() {
+        let name = match wants_name {
+            true => self
+                .jvmti
+                .thread_name(jni, thread.get())
+                .unwrap_or_default(),
+            false => String::new(),
+        };
+        let name = match name.is_empty() {
             // Most virtual threads have no name.
-            true => (
-                format!("#{}", self.thread_id(jni, thread.get())),
-                is_virtual,
-            ),
-            false => (name, is_virtual),
+            true => format!("#{}", self.thread_id(jni, thread.get())),
+            false => name,
+        };
+        // Samples have that of its carrier otherwise.
+        let has_serial = !is_virtual || self.per_thread;
+        let serial = match has_serial {
+            true => (self.serial)(jni, thread.get()),
+            false => 0,
+        };
+        CurrentThread {
+            name,
+            is_virtual,
+            serial: (serial > 0).then_some(serial),
         }
     }
 

@@ -18,17 +18,21 @@ use crate::vm::{Jni, StillInside};
 
 /// How often thresholds follow the calls, and rates are looked at.
 const LOOK: Duration = Duration::from_millis(500);
+/// Looks take one part in this many of the time at most.
+const MOST_SHARE: u32 = 100;
 /// Calls in a second from which on a method is too hot for each to be timed.
 const TOO_HOT: f64 = 1e6;
 /// Calls in a second that are timed then, about.
 const BEARABLE: f64 = 1e5;
-/// The longest an idle method is not looked at.
+/// One call in 65,536 is timed at least.
 const MOST_BITS: u32 = 16;
 
 /// Writes what [`SlowCalls`] has timed.
 pub struct SlowRecorder {
     slow: &'static SlowCalls,
     looked: Instant,
+    /// How long the last look took.
+    look_took: Duration,
     /// Why nothing is timed, where the start has failed.
     failed: Option<String>,
     was_stopped: bool,
@@ -43,6 +47,7 @@ impl SlowRecorder {
         Self {
             slow,
             looked: Instant::now(),
+            look_took: Duration::ZERO,
             failed: None,
             was_stopped: false,
             is_on: false,
@@ -51,13 +56,14 @@ impl SlowRecorder {
         }
     }
 
-    /// The methods with what they have counted, those first that took most time.
+    /// The methods with what they have counted for a dump, those first that took most time.
     fn methods(&self) -> Vec<SlowMethod> {
         let running = self.slow.memory.running();
         let now = monotonic_nanos();
-        let methods = self.slow.methods.lock();
+        let mut methods = self.slow.methods.lock();
         let counted = |timed: &Timed| method(timed, &running, now);
         let mut rows: Vec<_> = methods.timed().map(counted).collect();
+        methods.timed_mut().for_each(|timed| timed.spans.dump());
         rows.sort_by_key(|row| (Reverse(row.wall), row.full_name(), row.descriptor.clone()));
         rows
     }
@@ -80,7 +86,8 @@ impl SlowRecorder {
     /// Has thresholds follow the calls, and times fewer calls of methods that are too hot.
     fn look(&mut self) {
         let passed = self.looked.elapsed();
-        if passed < LOOK || !self.is_on {
+        // A look at a thousand methods takes a while.
+        if passed < LOOK.max(self.look_took * MOST_SHARE) || !self.is_on {
             return;
         }
         self.looked = Instant::now();
@@ -112,6 +119,8 @@ impl SlowRecorder {
                 ));
             }
         }
+        drop(methods);
+        self.look_took = self.looked.elapsed();
     }
 
     fn remarks(&self, methods: &[SlowMethod], patterns: &[SlowPattern]) -> Vec<String> {
@@ -247,8 +256,13 @@ impl Recorder for SlowRecorder {
         Ok(())
     }
 
-    /// Figures are those since the start.
-    fn end_dump(&mut self, _cx: &mut Context<'_>, _is_written: bool) {}
+    /// Figures are those since the start. Slow calls themselves are in one dump.
+    fn end_dump(&mut self, _cx: &mut Context<'_>, is_written: bool) {
+        if is_written {
+            let mut methods = self.slow.methods.lock();
+            methods.timed_mut().for_each(|timed| timed.spans.written());
+        }
+    }
 
     fn reset(&mut self, _cx: &mut Context<'_>) {
         let mut methods = self.slow.methods.lock();

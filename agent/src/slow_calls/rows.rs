@@ -32,6 +32,8 @@ pub(super) fn method(timed: &Timed, running: &[RunningCall], now: u64) -> SlowMe
         running: ages.clone().count() as u64,
         longest_running: ages.max().unwrap_or(0),
         slowest: timed.slowest.calls().to_vec(),
+        spans: timed.spans.waiting().to_vec(),
+        spans_lost: timed.spans.lost(),
     }
 }
 

@@ -24,6 +24,7 @@ mod agent_options;
 mod attach;
 mod blocks;
 mod by_time;
+mod calls;
 mod capture;
 mod cli;
 mod commands;

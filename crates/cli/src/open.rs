@@ -16,6 +16,7 @@ use hprof_analysis::contents::{Contents, Dump, ReadOptions, read};
 use hprof_analysis::input::{Compression, Input};
 use hprof_analysis::stacks::Weights;
 use hprof_stacks::Depth;
+use hprof_stacks::slow::CallsPart;
 use hprof_stacks::timeline::Window;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -208,6 +209,8 @@ pub fn open(
 pub struct Times<'a> {
     /// The part; all of the time, if there is none.
     pub window: Option<&'a WindowArgument>,
+    /// The samples by the calls that they are in; all, if there is none.
+    pub calls: Option<(CallsPart, &'a str)>,
     /// Costs are wanted with their times.
     pub are_wanted: bool,
 }
@@ -273,6 +276,7 @@ fn read_all(
         with_heap,
         strict,
         window: window.is_some().then_some(&choose),
+        calls: times.calls,
         with_times: times.are_wanted,
         progress: &|bytes| {
             memory::has_read(bytes);

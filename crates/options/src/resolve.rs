@@ -146,8 +146,8 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         states: raw.states,
         c_stack: raw.c_stack,
         vm_threads: raw.vm_threads,
-        // Times are those of CPU time.
-        timeline: raw.timeline && event.is_none(),
+        // Times are those of CPU time. Samples within slow calls are found by them.
+        timeline: (raw.timeline || raw.slow.is_some()) && event.is_none(),
         event,
         timeline_max: u64::try_from(raw.timeline_max).unwrap_or_default(),
     })

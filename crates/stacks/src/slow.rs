@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use hprof_format::ids::ThreadSerial;
 use serde::{Deserialize, Serialize};
 
+use crate::timeline::Window;
+
 const METHOD: &str = "hprof-rs slow: ";
 const PATTERNS: &str = "hprof-rs slow patterns: ";
 
@@ -186,6 +188,31 @@ pub struct SlowMethod {
     pub longest_running: u64,
     /// The slowest calls that have ended, the slowest first.
     pub slowest: Vec<SlowCall>,
+    /// When slow calls ran, those that no line before has.
+    pub spans: Vec<SlowSpan>,
+    /// Slow calls that are not among those, as there were too many.
+    pub spans_lost: u64,
+}
+
+/// When a slow call ran: microseconds since 1970-01-01 UTC, its time in microseconds, and the number of its thread in the profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlowSpan(pub i64, pub u64, pub u32);
+
+impl SlowSpan {
+    /// The time of the call.
+    pub fn window(self) -> Window {
+        let from = self.0.saturating_mul(1000);
+        let nanos = self.1.saturating_add(1).saturating_mul(1000);
+        Window {
+            from,
+            to: from.saturating_add_unsigned(nanos),
+        }
+    }
+
+    /// The thread that called.
+    pub fn thread(self) -> ThreadSerial {
+        ThreadSerial::new(self.2)
+    }
 }
 
 impl SlowMethod {
@@ -278,10 +305,63 @@ impl Slow {
         let key = |it: &SlowMethod| (it.class.clone(), it.name.clone(), it.descriptor.clone());
         let known = self.methods.iter_mut().find(|it| key(it) == key(&method));
         match known {
-            Some(known) => *known = method,
+            Some(known) => {
+                let mut spans = std::mem::take(&mut known.spans);
+                spans.extend_from_slice(&method.spans);
+                *known = SlowMethod { spans, ..method };
+            }
             None => self.methods.push(method),
         }
         true
+    }
+}
+
+/// Which calls of timed methods samples are to be taken in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallsPart {
+    /// Slow ones.
+    Slow,
+    /// All others.
+    Fast,
+}
+
+/// The slow calls of a profile, to look samples up in.
+#[derive(Debug, Clone, Default)]
+pub struct SlowSpans {
+    /// By thread, in the order of time; no two touch.
+    threads: BTreeMap<ThreadSerial, Vec<Window>>,
+}
+
+impl SlowSpans {
+    /// The slow calls of these methods.
+    pub fn of<'a>(methods: impl IntoIterator<Item = &'a SlowMethod>) -> Self {
+        let mut threads: BTreeMap<ThreadSerial, Vec<Window>> = BTreeMap::new();
+        for span in methods.into_iter().flat_map(|it| &it.spans) {
+            threads
+                .entry(span.thread())
+                .or_default()
+                .push(span.window());
+        }
+        for windows in threads.values_mut() {
+            windows.sort_unstable_by_key(|it| it.from);
+            // A slow call may be within another one.
+            windows.dedup_by(|next, kept| {
+                let touches = next.from <= kept.to;
+                if touches {
+                    kept.to = kept.to.max(next.to);
+                }
+                touches
+            });
+        }
+        Self { threads }
+    }
+
+    /// Returns whether a thread was in a slow call at a moment, in nanoseconds since 1970-01-01 UTC.
+    pub fn contain(&self, thread: ThreadSerial, at: i64) -> bool {
+        let windows = self.threads.get(&thread).map_or(&[][..], Vec::as_slice);
+        let after = windows.partition_point(|it| it.from <= at);
+        let last = after.checked_sub(1).and_then(|last| windows.get(last));
+        last.is_some_and(|it| it.contains(at))
     }
 }
 
@@ -332,7 +412,35 @@ mod tests {
                 serial: Some(200_001),
                 is_virtual: false,
             }],
+            spans: vec![SlowSpan(3, 4, 200_001)],
             ..SlowMethod::default()
+        }
+    }
+
+    #[test]
+    fn samples_are_in_calls_of_their_thread() {
+        let method = SlowMethod {
+            spans: vec![
+                SlowSpan(100, 50, 1),
+                SlowSpan(120, 90, 1),
+                SlowSpan(500, 10, 1),
+                SlowSpan(300, 10, 2),
+            ],
+            ..SlowMethod::default()
+        };
+        let spans = SlowSpans::of([&method]);
+        for (thread, micros, expected) in [
+            (1, 99, false),
+            (1, 100, true),
+            (1, 180, true),
+            (1, 212, false),
+            (1, 505, true),
+            (1, 305, false),
+            (2, 305, true),
+            (3, 305, false),
+        ] {
+            let is_in = spans.contain(ThreadSerial::new(thread), micros * 1000);
+            assert_eq!(is_in, expected, "{thread} {micros}");
         }
     }
 
@@ -355,6 +463,9 @@ mod tests {
         };
         assert!(slow.take(&Slow::patterns_text(std::slice::from_ref(&pattern))));
         assert!(slow.take("hprof-rs slow: {damaged"));
+        let span = SlowSpan(3, 4, 200_001);
+        assert_eq!(slow.methods[0].spans, [span, span]);
+        slow.methods[0].spans.truncate(1);
         assert_eq!(slow.methods, [method(7)]);
         assert_eq!(slow.patterns, [pattern]);
         assert_eq!(slow.methods[0].calls(), 7);

@@ -5,6 +5,7 @@ use std::io;
 
 use hprof_foreign::Unreadable;
 use hprof_format::reader::HeaderError;
+use hprof_stacks::slow::CallsPart;
 use hprof_stacks::timeline::Window;
 use thiserror::Error;
 
@@ -25,6 +26,9 @@ pub enum ReadError {
     /// The time that was asked for cannot be had of it.
     #[error(transparent)]
     Window(Box<dyn Error + Send + Sync>),
+    /// Slow calls were asked for, and it has none, or no samples with times.
+    #[error("{0}")]
+    Calls(String),
     /// Something in it is damaged, and [`ReadOptions::strict`] is set.
     #[error("{}", .0.message)]
     Damage(DamageEntry),
@@ -49,6 +53,8 @@ pub struct ReadOptions<'a> {
     pub strict: bool,
     /// Chooses the part of the time to read; all of it, if there is none.
     pub window: Option<ChooseWindow<'a>>,
+    /// Reads only the samples within slow calls, or within all others, of the methods whose names contain this text (`slow=`).
+    pub calls: Option<(CallsPart, &'a str)>,
     /// True to keep the time of each cost, of files that have times.
     pub with_times: bool,
     /// Receives the number of uncompressed bytes read since the last call, from any thread.
@@ -64,6 +70,7 @@ impl Default for ReadOptions<'_> {
             piece_bytes: 16 << 20,
             strict: false,
             window: None,
+            calls: None,
             with_times: false,
             progress: &|_| {},
         }

@@ -28,6 +28,9 @@ pub fn read(input: Input, options: &ReadOptions<'_>) -> Result<Contents, ReadErr
     if contents.span.is_none() {
         options.window(None)?;
     }
+    if options.calls.is_some() && !contents.slow.is_there() {
+        return Err(ReadError::Calls(recorded::NO_CALLS.to_owned()));
+    }
     contents.lacks_elements = left_out.is_so();
     Ok(contents)
 }

@@ -5,6 +5,7 @@ use hprof_format::ids::TraceSerial;
 use hprof_format::model::CpuKind;
 use hprof_stacks::Measure;
 use hprof_stacks::events::{self, Chunk};
+use hprof_stacks::slow::{CallsPart, SlowSpans, Threshold};
 use hprof_stacks::timeline::Moment;
 use rustc_hash::FxHashMap;
 
@@ -19,7 +20,14 @@ pub(super) fn take(
 ) -> Result<(), ReadError> {
     let chunks = events::counted(chunks);
     let Some(span) = events::span(chunks) else {
-        return Ok(());
+        return match options.calls {
+            Some(_) => Err(ReadError::Calls(NO_TIMES.to_owned())),
+            None => Ok(()),
+        };
+    };
+    let calls = match options.calls {
+        Some((part, name)) => Some((part, Calls::of(contents, name)?)),
+        None => None,
     };
     let damaged = chunks.iter().filter(|chunk| !chunk.is_sound()).count();
     if damaged > 0 {
@@ -29,19 +37,84 @@ pub(super) fn take(
     }
     contents.span = Some(span);
     let window = options.window(Some(span))?;
-    if !options.with_times && window.is_none() {
+    if !options.with_times && window.is_none() && calls.is_none() {
         return Ok(());
     }
     let lost: u64 = chunks.iter().map(|chunk| chunk.lost).sum();
     contents
         .notes
         .extend((lost > 0).then_some(Note::WithoutTime(lost)));
-    let timeline = events::timeline(chunks, &contents.stacks, span, window.unwrap_or(span));
-    if window.is_some() {
+    let mut timeline = events::timeline(chunks, &contents.stacks, span, window.unwrap_or(span));
+    if let Some((part, calls)) = &calls {
+        let have = |moment: &Moment| calls.have(*part, contents, moment);
+        timeline.moments.retain(have);
+    }
+    if window.is_some() || calls.is_some() {
         keep(contents, &timeline.moments);
     }
     contents.timeline = options.with_times.then_some(timeline);
     Ok(())
+}
+
+pub(super) const NO_CALLS: &str =
+    "it has no timed calls; slow=com.acme.Api.handle:200ms records them";
+const NO_TIMES: &str = "it has no samples with times, which tell what slow calls do: record cpu=samples or cpu=wall with slow=";
+
+/// The calls of timed methods, to look samples up in.
+struct Calls {
+    spans: SlowSpans,
+    /// The methods, as stacks have them.
+    methods: Vec<(String, String)>,
+}
+
+impl Calls {
+    /// The calls of the methods whose names contain this text.
+    fn of(contents: &Contents, name: &str) -> Result<Self, ReadError> {
+        let all = contents.slow.methods.iter();
+        let methods: Vec<_> = all.filter(|it| it.full_name().contains(name)).collect();
+        if methods.is_empty() {
+            return Err(ReadError::Calls(match contents.slow.is_there() {
+                true => format!("no method that was timed has {name:?} in its name"),
+                false => NO_CALLS.to_owned(),
+            }));
+        }
+        if methods.iter().all(|it| it.spans.is_empty()) {
+            return Err(ReadError::Calls(
+                match methods.iter().all(|it| it.asked == Threshold::None) {
+                    true => "no call counts as slow without a threshold, as in slow=com.acme.Api.handle:200ms or :p99",
+                    false => "no call of a platform thread was slow",
+                }
+                .to_owned(),
+            ));
+        }
+        Ok(Self {
+            spans: SlowSpans::of(methods.iter().copied()),
+            methods: methods
+                .iter()
+                .map(|it| (it.class.clone(), it.name.clone()))
+                .collect(),
+        })
+    }
+
+    /// Returns whether a sample is of this part.
+    fn have(&self, part: CallsPart, contents: &Contents, moment: &Moment) -> bool {
+        let thread = moment.thread;
+        let is_slow = thread.is_some_and(|thread| self.spans.contain(thread, moment.at));
+        match part {
+            CallsPart::Slow => is_slow,
+            CallsPart::Fast => !is_slow && self.is_within(contents, moment.trace),
+        }
+    }
+
+    /// Returns whether a stack has one of the methods.
+    fn is_within(&self, contents: &Contents, trace: TraceSerial) -> bool {
+        let mut frames = contents.stacks.frames_of(trace).iter();
+        frames.any(|&frame| {
+            let frame = contents.stacks.frame(frame);
+            let mut methods = self.methods.iter();
+            methods.any(|(class, method)| *frame.class_name == **class && *frame.method == **method)
+        })
+    }
 }
 
 /// Replaces the costs by those of the samples of a part of the time. What has no times goes, and a note says so.

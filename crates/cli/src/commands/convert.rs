@@ -23,6 +23,7 @@ use hprof_stacks::pictures::{collapsed, flame_graph, page, pprof, speedscope};
 use self::format::{To, format_of_name, no_format, suits, value_name};
 use super::samples::{MeasureArgument, OwnArgument};
 use crate::by_time;
+use crate::calls::CallsArgument;
 use crate::export::{self, Resource, heap_views, old_view};
 use crate::open::{self, FileArgument, Opened, Times};
 use crate::render::foreign;
@@ -62,6 +63,9 @@ pub struct Convert {
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     until: Option<Bound>,
 
+    #[command(flatten)]
+    calls: CallsArgument,
+
     /// If the file has both, convert the heap dump instead of the stacks.
     #[arg(long, conflicts_with = "measure")]
     heap: bool,
@@ -98,6 +102,7 @@ Examples:
   hprof-rs convert recording.jfr -o profile.html        JFR, collapsed, pprof and others too
   hprof-rs convert --event alloc recording.jfr -o alloc.svg
   hprof-rs convert --from 14:03:10 --until 14:03:25 recording.jfr -o slow.html
+  hprof-rs convert --slow java.hprof.txt -o slow.html   within slow calls (slow=com.acme.Api.handle:200ms)
   hprof-rs convert --to csv heap.hprof | head           a table for spreadsheets
   hprof-rs convert java.hprof -o java.hprof.txt         binary to text, and back";
 
@@ -112,6 +117,7 @@ impl Convert {
         };
         let times = Times {
             window: Some(&window),
+            calls: self.calls.part(),
             are_wanted: matches!(to, To::Html | To::Jfr | To::Otlp),
         };
         let opened = self.file.open_part(with_heap, 0, times)?;

@@ -12,6 +12,7 @@ use hprof_stacks::pictures::flame_graph::Drawing;
 use hprof_stacks::pictures::page::Start;
 use hprof_stacks::pictures::profile::{Answer, View};
 use hprof_stacks::pictures::{collapsed, flame_graph, page};
+use hprof_stacks::slow::CallsPart;
 use serde_json::{Value, json};
 
 use super::convert::{about, base_name, write_whole};
@@ -37,9 +38,15 @@ pub struct Diff {
     #[arg(value_name = "BEFORE")]
     before: PathBuf,
 
-    /// The second file [default: another time of the first, if --before-from or one of its kind names it].
-    #[arg(value_name = "AFTER", required_unless_present_any = WINDOWS)]
+    /// The second file [default: another part of the first, which --before-from, one of its kind or --slow names].
+    #[arg(value_name = "AFTER", required_unless_present_any = PARTS)]
     after: Option<PathBuf>,
+
+    /// Compare samples of one file: those within calls of timed methods that are not slow with those within slow calls, of
+    /// profiles with slow=com.acme.Api.handle:200ms; with a text, of methods that have it in their names.
+    #[arg(long, value_name = "METHOD", num_args = 0..=1, require_equals = true, default_missing_value = "",
+        conflicts_with = "after")]
+    slow: Option<String>,
 
     #[command(flatten)]
     windows: Windows,
@@ -118,10 +125,11 @@ Examples:
   hprof-rs diff --normalize --flamegraph diff.html monday.txt friday.txt
   hprof-rs diff --least 1000000 --fail-row-above 20 before.hprof after.hprof
   hprof-rs diff --from 14:00 --to 14:05 monday.jfr tuesday.jfr
-  hprof-rs diff --before-to +30s --after-from -30s recording.jfr    the start and the end of one file";
+  hprof-rs diff --before-to +30s --after-from -30s recording.jfr    the start and the end of one file
+  hprof-rs diff --slow --normalize --flamegraph slow.html java.hprof.txt    what slow calls do and others do not";
 
-/// The options for the times of one of the files.
-const WINDOWS: [&str; 4] = ["before_from", "before_to", "after_from", "after_to"];
+/// The options that name two parts of one file.
+const PARTS: [&str; 5] = ["before_from", "before_to", "after_from", "after_to", "slow"];
 
 /// The parts of the time to compare, of files that have times (JFR).
 #[derive(Debug, Args)]
@@ -194,19 +202,21 @@ impl Diff {
         let first = mapping(self.mapping.as_ref())?;
         let second = mapping(self.mapping_after.as_ref())?;
         let windows = [self.windows.of(false), self.windows.of(true)];
-        let open = |file: &Path, window: &WindowArgument| {
+        let of = |part| self.slow.as_deref().map(|name| (part, name));
+        let open = |file: &Path, window: &WindowArgument, calls: CallsPart| {
             let times = Times {
                 window: Some(window),
+                calls: of(calls),
                 are_wanted: false,
             };
             open::open_part(file, true, 0, self.strict, self.memory, times)
         };
-        let mut before = open(&self.before, &windows[0])?;
+        let mut before = open(&self.before, &windows[0], CallsPart::Fast)?;
         if let Some(first) = &first {
             before.contents.rename(first);
         }
         open::warn_of_damage(&before);
-        let mut after = open(second_file, &windows[1])?;
+        let mut after = open(second_file, &windows[1], CallsPart::Slow)?;
         if let Some(second) = second.as_ref().or(first.as_ref()) {
             after.contents.rename(second);
         }

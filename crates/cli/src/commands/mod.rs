@@ -61,6 +61,7 @@ mod top;
 mod worker;
 
 pub(crate) use object::in_words as object_in_words;
+pub(crate) use slow::in_words as slow_calls;
 
 use std::process::ExitCode;
 

@@ -58,6 +58,7 @@ impl Push {
         };
         let times = Times {
             window: Some(&window),
+            calls: None,
             are_wanted: true,
         };
         let opened = self.file.open_part(false, 0, times)?;

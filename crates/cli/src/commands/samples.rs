@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use super::cutoff;
 use super::summary::monitors;
 use crate::by_time;
+use crate::calls::CallsArgument;
 use crate::export::{old_callees, readable};
 use crate::open::{self, FileArgument, Opened, Times};
 use crate::render::out::tell;
@@ -46,6 +47,9 @@ pub struct Samples {
 
     #[command(flatten)]
     window: WindowArgument,
+
+    #[command(flatten)]
+    calls: CallsArgument,
 
     /// The number of rows, 0 for all.
     #[arg(long, value_name = "N", default_value_t = 25)]
@@ -189,6 +193,7 @@ impl Samples {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let times = Times {
             window: Some(&self.window),
+            calls: self.calls.part(),
             are_wanted: matches!(self.by, By::Method | By::Time) && self.annotate.is_none(),
         };
         let opened = self.file.open_part(false, 0, times)?;

@@ -77,12 +77,17 @@ impl SlowCommand {
                 "methods_left_out": left_out,
             }));
         }
-        print(&(text(slow, &methods, self.calls) + &more(left_out)))
+        print(&(text(Style::of_stdout(), slow, &methods, self.calls) + &more(left_out)))
     }
 }
 
-fn text(slow: &Slow, methods: &[&SlowMethod], calls: usize) -> String {
-    let style = Style::of_stdout();
+/// All timed calls, as `hprof-rs slow` shows them.
+pub(crate) fn in_words(slow: &Slow) -> String {
+    let methods: Vec<&SlowMethod> = slow.methods.iter().collect();
+    text(Style::of_stdout(), slow, &methods, usize::MAX)
+}
+
+fn text(style: Style, slow: &Slow, methods: &[&SlowMethod], calls: usize) -> String {
     let mut text = String::new();
     if !methods.is_empty() {
         text.push_str(&table(style, methods));

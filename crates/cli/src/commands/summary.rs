@@ -73,6 +73,7 @@ impl Summary {
         };
         let times = Times {
             window: Some(&self.window),
+            calls: None,
             are_wanted: true,
         };
         let opened = self.file.open_part(true, arrays, times)?;

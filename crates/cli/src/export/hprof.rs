@@ -15,6 +15,7 @@ use hprof_format::rank::{RankedCpuTable, RankedMonitorTable, RankedSiteTable};
 use hprof_format::text::TextWriter;
 use hprof_format::writer::ProfileWriter;
 use hprof_stacks::Measure;
+use hprof_stacks::slow::Slow;
 
 use super::created;
 use super::parts::{Parts, objects};
@@ -137,6 +138,12 @@ fn write(
             })
             .collect();
         writer.old_cpu_table(&rows)?;
+    }
+    if contents.slow.is_there() {
+        writer.mark(&Slow::patterns_text(&contents.slow.patterns))?;
+    }
+    for method in &contents.slow.methods {
+        writer.mark(&method.text())?;
     }
     for remark in &contents.comments {
         writer.comment(remark)?;

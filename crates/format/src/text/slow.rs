@@ -51,12 +51,15 @@ pub(super) fn table(s: &mut String, rows: &[SlowRow<'_>], ctime: &str) -> fmt::R
     s.write_str("SLOW CALLS END\n")
 }
 
-/// Nanoseconds as milliseconds, to a microsecond.
+/// Nanoseconds as milliseconds, to a microsecond; those of less than a millisecond to a nanosecond.
 struct Millis(u64);
 
 impl fmt::Display for Millis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let micros = (self.0 + 500) / 1000;
+        if self.0 < 1_000_000 {
+            return f.pad(&format!("0.{:06}", self.0));
+        }
+        let micros = self.0.saturating_add(500) / 1000;
         f.pad(&format!("{}.{:03}", micros / 1000, micros % 1000))
     }
 }
@@ -113,7 +116,7 @@ mod tests {
         );
         assert_eq!(
             lines[5],
-            "   1      3.000      0.001 2026-11-29 11:20:03.123 \"http\\n1\""
+            "   1      3.000   0.001000 2026-11-29 11:20:03.123 \"http\\n1\""
         );
         assert_eq!(*lines.last().unwrap(), "SLOW CALLS END");
         assert!(

@@ -11,7 +11,7 @@ const MAX_OPTIONS: usize = 1024;
 /// The longest path of a Unix socket on Linux.
 const MAX_SOCKET: usize = 107;
 /// The agent's options that a request may add; the server sets the others.
-const ALLOWED: [&str; 17] = [
+const ALLOWED: [&str; 18] = [
     "interval",
     "depth",
     "thread",
@@ -29,6 +29,7 @@ const ALLOWED: [&str; 17] = [
     "timelinemax",
     "event",
     "every",
+    "slow",
 ];
 /// The options that a request for calls may add too: they select the methods to count.
 const ALLOWED_FOR_CALLS: [&str; 2] = ["include", "exclude"];
@@ -130,8 +131,8 @@ pub fn check_options(extra: &str, modes: &[Mode]) -> Result<(), String> {
     }
     for option in extra.split(',').filter(|option| !option.is_empty()) {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
-        // Names of threads, too.
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:*#".contains(&byte);
+        // Names of threads and of methods, too.
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:*#$".contains(&byte);
         let is_known = allowed.contains(&name) || option == WALL;
         if !is_known || !value.bytes().all(is_plain) {
             return Err(format!(

@@ -12,6 +12,7 @@ use hprof_format::held::Held;
 use hprof_format::ids::TraceSerial;
 use hprof_format::model::{CpuKind, LockKind};
 use hprof_stacks::events::Chunk;
+use hprof_stacks::slow::Slow;
 use hprof_stacks::{Measure, SiteTable};
 use hprof_wire::marks::Mark;
 use parking_lot::{Condvar, Mutex};
@@ -30,6 +31,8 @@ use crate::views::profile::ProfileFile;
 
 /// Stacks and threads of a recording, in bytes.
 const MAX_STACKS: usize = 64 << 20;
+/// The slow calls of a method that samples are looked up in, at most.
+const MAX_SLOW_CALLS: usize = 200_000;
 /// The limit of samples with their times, in bytes: about 30 million.
 pub const MAX_TIMES: usize = 256 << 20;
 /// Views of the present state that are kept for the next request.
@@ -137,6 +140,8 @@ struct Data {
     /// Samples with their times that were not taken yet, and their bytes.
     times: Vec<Chunk>,
     times_bytes: usize,
+    /// Timed calls, where the agent's `slow=` has them.
+    slow: Slow,
     are_times_full: bool,
     ended: Option<(Instant, End)>,
     revision: u64,
@@ -181,6 +186,7 @@ impl Recording {
                 nothing: Vec::new(),
                 times: Vec::new(),
                 times_bytes: 0,
+                slow: Slow::default(),
                 are_times_full: false,
                 ended: None,
                 revision: 0,
@@ -266,6 +272,10 @@ impl Recording {
             data.held.clear();
             data.allocated = sums;
             data.sites = Some(table);
+        }
+        contents.comments.retain(|remark| !data.slow.take(remark));
+        for method in &mut data.slow.methods {
+            method.spans.truncate(MAX_SLOW_CALLS);
         }
         for mut chunk in take_times(&mut contents.comments) {
             // The counts are those of this recording.
@@ -487,6 +497,11 @@ impl Recording {
         self.contents_of(&self.data.lock())
     }
 
+    /// The calls that were timed, where the agent's `slow=` names methods.
+    pub fn slow(&self) -> Slow {
+        self.data.lock().slow.clone()
+    }
+
     fn contents_of(&self, data: &Data) -> Contents {
         let mut contents = Contents::clone(&data.text.contents);
         let all = data.costs.weights(None);
@@ -515,6 +530,7 @@ impl Recording {
                 rows,
             });
         }
+        contents.slow = data.slow.clone();
         contents
             .comments
             .push(format!("hprof-rs: a recording of {} s", self.seconds(data)));

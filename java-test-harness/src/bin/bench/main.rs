@@ -24,6 +24,7 @@ mod rewriting;
 mod same;
 mod serve;
 mod site;
+mod slow;
 mod soak;
 mod strain;
 mod truth;
@@ -112,6 +113,11 @@ const BENCHMARKS: &[(&str, &str, Benchmark)] = &[
         "same",
         "ids, histogram, dominators and retained sizes of 13 million objects after strip and level 1",
         same::same,
+    ),
+    (
+        "slow",
+        "slow=: what timing a call costs, per JDK",
+        slow::slow,
     ),
     (
         "locks",

@@ -101,6 +101,11 @@ pub struct Record {
     #[arg(long, conflicts_with_all = ["cpu", "alloc", "lock"])]
     all: bool,
 
+    /// Also time every call of these methods: com.acme.Api.handle or com.acme.Db.*, with :200ms or :p99 for what is slow; may
+    /// be repeated. The slowest calls are listed at the end; a file that ends in .txt has them for `hprof-rs slow`.
+    #[arg(long, value_name = "METHOD")]
+    slow: Vec<String>,
+
     /// More options of the agent, such as `interval=1` or `depth=200`.
     #[arg(
         long,
@@ -132,6 +137,8 @@ Examples:
                                                   where the threads named http-... wait
   hprof-rs record 4242 -d 10 --calls --options 'include=com.acme' -o calls.html
                                                   how often each method is called, counted exactly
+  hprof-rs record 4242 -d 60 --slow com.acme.Api.handle:200ms -o api.hprof.txt
+                                                  the slow calls of a method, and what they do
   hprof-rs record 4242 -d 30 -e cpu,alloc -i 5ms -t -X 'jdk.internal.*' -o cpu.html
                                                   as async-profiler has it
   hprof-rs record 4242 -d 1m --alloc -o alloc.collapsed
@@ -151,6 +158,10 @@ impl Record {
         self.take_aliases()?;
         if self.wall {
             self.options.insert_str(0, "cpu=wall,");
+        }
+        if !self.slow.is_empty() {
+            let slow = format!("slow={},", self.slow.join(":"));
+            self.options.insert_str(0, &slow);
         }
         // The samples with their times would be those of all stacks.
         if self.modes().contains(&Mode::Cpu) && !self.aliases.selects() {

@@ -28,7 +28,7 @@ use super::words::{default_name, of_window};
 use super::{Record, refused};
 use crate::agent_library;
 use crate::cli::Cli;
-use crate::commands::convert;
+use crate::commands::{convert, slow_calls};
 use crate::export;
 use crate::launch::{Launch, TOOL_OPTIONS};
 use crate::render::out::tell;
@@ -287,6 +287,7 @@ impl<'a> Session<'a> {
         for why in &status.nothing {
             tell!("hprof-rs: {}", printable_lines(why));
         }
+        self.tell_slow(recording);
         let is_written = self.write(recording);
         self.push(recording);
         let is_written = is_written.map_err(|error| self.rescue(recording, error))?;
@@ -318,6 +319,15 @@ impl<'a> Session<'a> {
             );
         }
         Ok(())
+    }
+
+    /// Lists the timed calls, if they were wanted.
+    fn tell_slow(&self, recording: &Recording) {
+        if self.record.slow.is_empty() {
+            return;
+        }
+        let text = slow_calls(&recording.slow());
+        text.lines().for_each(|line| tell!("{line}"));
     }
 
     /// Writes what was recorded since the last file; false if that is nothing.

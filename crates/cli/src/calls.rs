@@ -1,0 +1,27 @@
+//! The samples within slow calls of timed methods, or within the others: `--slow` and `--fast`.
+
+use clap::Args;
+use hprof_stacks::slow::CallsPart;
+
+/// Which samples are shown, by the calls that they are in.
+#[derive(Debug, Clone, Default, Args)]
+pub struct CallsArgument {
+    /// Show only samples within slow calls, of profiles with slow=com.acme.Api.handle:200ms; with a text, of timed methods that
+    /// have it in their names.
+    #[arg(long, value_name = "METHOD", num_args = 0..=1, require_equals = true, default_missing_value = "",
+        conflicts_with = "fast")]
+    slow: Option<String>,
+
+    /// Show only samples within calls of timed methods that are not slow, as far as stacks reach to them.
+    #[arg(long, value_name = "METHOD", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    fast: Option<String>,
+}
+
+impl CallsArgument {
+    /// The samples that are asked for, if not all are.
+    pub fn part(&self) -> Option<(CallsPart, &str)> {
+        let slow = self.slow.as_deref().map(|name| (CallsPart::Slow, name));
+        let fast = self.fast.as_deref().map(|name| (CallsPart::Fast, name));
+        slow.or(fast)
+    }
+}
