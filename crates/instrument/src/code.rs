@@ -351,7 +351,7 @@ impl CodeRewriter {
         }
         if has_tail {
             // Last: it gets what no handler of the method catches.
-            let start = u32::from(snippets.lengths().prologue);
+            let start = snippets.lengths().prologue;
             for address in [start, body_end, body_end] {
                 out.put_u16(address as u16);
             }

@@ -431,6 +431,15 @@ impl<'a> Session<'a> {
         output: &str,
     ) -> anyhow::Result<()> {
         let text = profile_text(contents, &self.times)?;
+        if !self.record.slow.is_empty() && output.ends_with(".txt") {
+            // As it is, it has the times of samples, by which those within slow calls are found.
+            let path = Path::new(output);
+            convert::write_whole(path, &text)
+                .with_context(|| format!("cannot write {}", path.display()))?;
+            let name = printable(output);
+            tell!("hprof-rs: wrote {name}; next: hprof-rs slow {name}");
+            return Ok(());
+        }
         // Pages show the name.
         let profile = self.folder.path().join(default_name(facts));
         let profile = profile.with_extension("hprof.txt");

@@ -1,0 +1,108 @@
+//! Timed calls (slow=): `slow`, `samples --slow`, `diff --slow` and `record --slow`.
+
+mod support;
+
+use java_test_harness::{Run, each_jdk};
+use serde_json::Value;
+use support::{Scene, java, run, stderr, stdout};
+
+#[track_caller]
+fn json(scene: &Scene, arguments: &[&str]) -> Value {
+    let output = run(&mut scene.hprof_rs(arguments), "");
+    assert!(output.status.success(), "{}", stderr(&output));
+    serde_json::from_str(&stdout(&output)).expect("JSON")
+}
+
+/// The samples of a method with all that it calls.
+fn with_calls(answer: &Value, method: &str) -> u64 {
+    let mut rows = answer["rows"].as_array().expect("rows").iter();
+    let row = rows.find(|row| row["name"] == method);
+    row.map_or(0, |row| row["total"].as_u64().expect("a number"))
+}
+
+/// Slow calls compute 1.2 s in rare(), all others 0.4 s in usual(). On a busy machine some of these are slow too.
+fn assert_apart(scene: &Scene, file: &str) {
+    let slow = json(scene, &["slow", "--json", file]);
+    let method = &slow["methods"][0];
+    assert_eq!(method["class"], "SlowSamples");
+    assert_eq!(method["calls"], 200);
+    assert_eq!(method["is_estimate"], false);
+    let calls = method["slow_calls"].as_u64().expect("a number");
+    assert!((4..=10).contains(&calls), "{method}");
+    let slowest = method["slowest"].as_array().expect("calls");
+    assert_eq!(slowest.len(), 10);
+    assert_eq!(slowest[0]["wall_ns"], method["max_ns"]);
+    let counted = method["histogram"].as_array().expect("counters").iter();
+    let counted: u64 = counted.map(|it| it[1].as_u64().expect("a number")).sum();
+    assert_eq!(counted, 200);
+    let of = |arguments: &[&str]| {
+        let all = [&["samples", "--json", "--top", "0"], arguments, &[file]].concat();
+        let answer = json(scene, &all);
+        ["SlowSamples.rare", "SlowSamples.usual"].map(|method| with_calls(&answer, method))
+    };
+    let [rare, usual] = of(&["--slow"]);
+    assert!(rare >= 80 && usual * 20 <= rare, "{rare} {usual}");
+    let [rare, usual] = of(&["--fast=SlowSamples.handle"]);
+    assert!(usual >= 20 && rare * 20 <= usual, "{rare} {usual}");
+}
+
+#[test]
+fn samples_of_slow_calls_are_kept_apart() {
+    each_jdk(|jdk| {
+        let scene = Scene::new();
+        let name = "slow.hprof";
+        let options = "slow=SlowSamples.handle:250ms:SlowSamples.computes,cpu=samples,interval=1,depth=32,format=b,\
+                       file=slow.hprof";
+        let outcome = Run::new(jdk).agent(options).class("SlowSamples").run();
+        let outcome = outcome.expect_status(0);
+        std::fs::write(scene.path(name), outcome.bytes(name)).unwrap();
+        assert_apart(&scene, name);
+        let text = run(
+            &mut scene.hprof_rs(&["slow", name, "--filter", "handle"]),
+            "",
+        );
+        let text = stdout(&text);
+        assert!(text.contains(">= 250.00 ms  SlowSamples.handle"), "{text}");
+        assert!(
+            text.contains("Slowest calls of SlowSamples.handle"),
+            "{text}"
+        );
+        let diff = json(&scene, &["diff", "--slow=handle", "--json", name]);
+        let mut rows = diff["rows"].as_array().expect("rows").iter();
+        assert!(rows.any(|row| row["after"].as_u64() > row["before"].as_u64()));
+        // A method without a threshold has no slow calls.
+        let refused = run(
+            &mut scene.hprof_rs(&["samples", "--slow=computes", name]),
+            "",
+        );
+        assert!(!refused.status.success());
+        let said = stderr(&refused);
+        assert!(said.contains("without a threshold"), "{said}");
+    });
+}
+
+#[test]
+fn a_recording_lists_the_slow_calls() {
+    let scene = Scene::new();
+    let classes = java_test_harness::classes().display().to_string();
+    let record = [
+        "record",
+        "--slow",
+        "SlowSamples.handle:250ms",
+        "-o",
+        "slow.hprof.txt",
+        "--",
+        &java(),
+        "-cp",
+        &classes,
+        "SlowSamples",
+    ];
+    let output = run(&mut scene.hprof_rs(&record), "");
+    let said = stderr(&output);
+    assert!(output.status.success(), "{said}");
+    assert!(
+        said.contains("Slowest calls of SlowSamples.handle"),
+        "{said}"
+    );
+    assert_apart(&scene, "slow.hprof.txt");
+}
