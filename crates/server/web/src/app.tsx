@@ -3,6 +3,7 @@ import { useEffect } from "preact/hooks";
 import { connected, lastChange } from "./api/events";
 import { signedOut } from "./api/client";
 import { ComparePage } from "./compare";
+import { ContinuousPage } from "./continuous/page";
 import { DumpPage } from "./dump";
 import { FleetPage } from "./fleet/page";
 import { shown } from "./format";
@@ -42,6 +43,7 @@ function View() {
   if (parts.length === 0) return <StartPage />;
   if (parts[0] === "dumps" && parts[1] && /^[0-9a-zA-Z_-]{1,64}$/.test(parts[1])) return <DumpPage key={parts[1]} id={parts[1]} rest={parts.slice(2).map(decode)} />;
   if (parts[0] === "compare" && parts[1] && parts.length === 2) return <ComparePage view={parts[1]} />;
+  if (parts[0] === "continuous" && parts.length === 1) return <ContinuousPage />;
   if (parts[0] === "fleet" && parts.length < 3) return <FleetPage id={parts[1] ?? "services"} />;
   if (parts[0] === "jvms" && parts[1] && parts.length < 4) return <LivePage key={parts[1]} id={decode(parts[1])} view={parts[2] ?? "flame"} />;
   return <NotFound />;
@@ -81,6 +83,9 @@ function Header() {
       </A>
       <A href="/fleet" class="top-link" current={address.value.path.startsWith("/fleet")}>
         {t.fleet.title}
+      </A>
+      <A href="/continuous" class="top-link" current={address.value.path === "/continuous"}>
+        {t.continuous.title}
       </A>
       <div class="top-place" id="top-place" />
       <div class="top-tools">

@@ -339,6 +339,59 @@ test("a running JVM is attached to, its flame graph grows, and it continues afte
   }
 });
 
+test("pushed profiles are shown by service, kind and time, with keys, and compared", options, async () => {
+  const { page, close } = await open();
+  await page.goto(new URL("/continuous", link).href);
+  await page.getByText("No program has pushed a profile in this time").waitFor();
+  await audit(page, "no pushed profile");
+  const statuses = await page.evaluate(async () => {
+    const seconds = Math.floor(Date.now() / 1000);
+    const push = (name, ago, body) => fetch(`/ingest?name=${encodeURIComponent(name)}&from=${seconds - ago}&until=${seconds - ago + 10}`, { method: "POST", body }).then((answer) => answer.status);
+    return Promise.all([
+      push("shop{k8s_pod_name=a}", 1800, "App.main;App.old 30\nApp.main;App.work 10\n"),
+      push("shop{k8s_pod_name=b}", 600, "App.main;App.work 60\n"),
+      push("cart", 600, "Cart.main 5\n"),
+    ]);
+  });
+  assert.deepEqual(statuses, [200, 200, 200]);
+  await page.getByRole("button", { name: "Up to now" }).click();
+  await page.getByLabel(/^Service/).selectOption("shop");
+  await page.waitForURL(/service=shop/);
+  const flame = page.locator("canvas");
+  await flame.waitFor();
+  await drawn(page, "pushed");
+  await audit(page, "pushed");
+  const total = async (amount) => {
+    await page.locator("canvas").focus();
+    await page.keyboard.press("ArrowUp");
+    await page.getByText(amount).first().waitFor();
+  };
+  await total(/100 samples, 100\.0% of all/);
+  // The first half of the hour, by keys.
+  const start = page.getByLabel("Window to");
+  await start.focus();
+  for (let step = 0; step < 6; step++) await page.keyboard.press("PageDown");
+  await page.waitForURL(/to=\d+/);
+  await page.waitForFunction(() => document.querySelector(".flame-part"));
+  await page.getByRole("button", { name: "Whole time" }).click();
+  await page.waitForURL((url) => !url.searchParams.has("to"));
+  await page.getByLabel("More conditions").fill('pod="a"');
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/more=/);
+  await total(/40 samples, 100\.0% of all/);
+  await page.getByLabel("More conditions").fill("");
+  await page.keyboard.press("Enter");
+  await page.getByLabel(/^Group by/).selectOption("k8s.pod.name");
+  await page.waitForURL(/by=/);
+  await drawn(page, "grouped");
+  await page.getByRole("button", { name: "Compare with the time before" }).click();
+  await page.waitForURL(/compare=1/);
+  await page.getByText("Before: no series of the selector has values in this window.").waitFor();
+  await page.getByRole("button", { name: "Compare with the time before" }).press("Enter");
+  await page.waitForURL((url) => !url.searchParams.has("compare"));
+  await close();
+});
+
 test("a dump of 500 MB comes with moving progress, leads from its suspect to a root, and is compared", options, async (t) => {
   const [large, small] = ["large.hprof", "small.hprof"].map((name) => join(folder, name));
   const entries = writeDump(large, 500e6) - writeDump(small, 20e6);

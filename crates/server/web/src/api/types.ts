@@ -367,6 +367,31 @@ export interface Flame {
   notes: string[];
 }
 
+/** A series of pushed profiles. */
+export interface SeriesFound {
+  labels: Record<string, string>;
+  kind: string;
+  title: string;
+  unit: string;
+  from: number;
+  to: number;
+}
+
+export interface SeriesList {
+  series: SeriesFound[];
+  labels: Record<string, string[]>;
+  notes: string[];
+}
+
+/** Values of pushed profiles over time: `step` milliseconds each. */
+export interface CostsOverTime {
+  unit: string;
+  from: number;
+  step: number;
+  lanes: { group: string; total: number; values: number[] }[];
+  notes: string[];
+}
+
 /** How long some pauses took, in milliseconds. */
 export interface Spread {
   count: number;

@@ -1,4 +1,5 @@
 // Every text of the page in English. `zh.ts` has the same keys; the compiler checks it.
+import { continuous } from "./en-continuous";
 import { fleet } from "./en-fleet";
 import { live } from "./en-live";
 
@@ -531,6 +532,7 @@ export const en = {
     remarks: "About this recording",
     units: {} as Record<string, string>,
   },
+  continuous,
   fleet,
   live,
 };

@@ -1,5 +1,6 @@
 // 页面的全部中文文本。
 import type { Texts } from "./en";
+import { continuous } from "./zh-continuous";
 import { fleet } from "./zh-fleet";
 import { live } from "./zh-live";
 
@@ -579,6 +580,7 @@ export const zh: Texts = {
     remarks: "关于此记录",
     units: { samples: "个样本", calls: "次调用", times: "次", ms: "毫秒", objects: "个对象" },
   },
+  continuous,
   fleet,
   live,
 };

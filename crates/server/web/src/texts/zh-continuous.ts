@@ -1,0 +1,30 @@
+// 推送的性能剖析的页面文字。
+import type { continuous as en } from "./en-continuous";
+
+export const continuous: typeof en = {
+  title: "持续剖析",
+  heading: "随时间变化的剖析",
+  about: "程序运行时推送的剖析：任意服务、任意数值种类、任意时间。",
+  tools: "显示内容",
+  service: "服务",
+  kind: "种类",
+  by: "分组",
+  ungrouped: "不分组",
+  groups: { "service.name": "服务", "host.name": "主机", "k8s.pod.name": "Pod", "service.version": "版本", thread: "线程" },
+  span: "时间",
+  spans: { "900": "最近 15 分钟", "3600": "最近 1 小时", "21600": "最近 6 小时", "86400": "最近 1 天", "604800": "最近 1 周" },
+  until: (end) => `截至 ${end}`,
+  refresh: "更新到现在",
+  more: "更多条件",
+  moreHint: 'pod=~"a.*",version="1.2"',
+  lane: "随时间变化的数值",
+  laneHint: "在柱上拖动以选择时间段。",
+  from: "时间段起点",
+  to: "时间段终点",
+  whole: "全部时间",
+  window: (from, to) => `${from} 至 ${to}`,
+  most: (amount, step) => `每 ${step} 最多 ${amount}`,
+  compare: "与之前的时间比较",
+  compareHint: "所选时间段与紧接其前、同样长的时间段比较。",
+  empty: "这段时间内没有程序推送剖析。以下命令让运行中的程序每 10 秒推送一次：",
+};
