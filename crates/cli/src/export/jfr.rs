@@ -55,6 +55,7 @@ type Memory = (Weights, Option<Weights>);
 fn native_memory<'a>(opened: &Opened, profile: &Profile<'a>) -> (Option<Memory>, Profile<'a>) {
     let with = |weights| Profile {
         weights,
+        own: profile.own.clone(),
         ..*profile
     };
     let last = opened.contents.sites.last();
