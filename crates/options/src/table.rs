@@ -521,7 +521,7 @@ pub static TABLE: &[OptionSpec] = &[
     OptionSpec {
         name: "event",
         value: "<event>",
-        default: "",
+        default: "none",
         summary: "samples by a kernel event",
         details: "`cpu=samples`: samples are taken by an event of the kernel instead of CPU time: `page-faults`, \
                   `minor-faults`, `major-faults`, `context-switches`, `cpu-migrations`, `cpu-clock`, `task-clock`, \
