@@ -130,3 +130,34 @@ fn completion_scripts_name_the_sub_commands() {
         );
     }
 }
+
+/// The script of bash, with JVMs that a program in place of the command lists.
+#[test]
+fn process_ids_are_completed_with_the_names_of_programs() {
+    let scene = Scene::new();
+    let script = stdout(&run(&mut scene.hprof_rs(&["completions", "bash"]), ""));
+    let list = "#!/bin/sh\nprintf '4242\\tOrderService\\n4711\\tShop\\n'\n";
+    fs::write(scene.path("list"), list).unwrap();
+    fs::set_permissions(scene.path("list"), fs::Permissions::from_mode(0o755)).unwrap();
+    let completed = |command: &str, word: &str| {
+        let list = scene.path("list");
+        let call = format!(
+            "COMP_WORDS=({} {command} '{word}'); COMP_CWORD=2; _hprof__rs_jvms hprof-rs '{word}' {command}; \
+             printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            list.display()
+        );
+        let mut bash = std::process::Command::new("bash");
+        let output = bash.arg("-c").arg(format!("{script}\n{call}")).output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    assert_eq!(
+        completed("record", ""),
+        "4242  (OrderService)\n4711  (Shop)\n"
+    );
+    assert_eq!(completed("stacks", "42"), "4242\n");
+    assert_eq!(completed("attach", "Sh"), "Shop\n");
+    // Other commands take no process ids.
+    assert!(!completed("report", "").contains("4242"));
+    let none = stdout(&run(&mut scene.hprof_rs(&["completions", "fish"]), ""));
+    assert!(none.contains("hprof-rs ps --complete"), "{none}");
+}

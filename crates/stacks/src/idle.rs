@@ -111,7 +111,7 @@ mod tests {
                 ],
                 true,
             ),
-            // Somebody waits for an answer.
+            // A thread that waits for an answer.
             (
                 &[
                     park,

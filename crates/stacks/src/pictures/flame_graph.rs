@@ -122,6 +122,7 @@ mod tests {
             words: Words::of(Measure::Samples),
             has_threads: false,
             answer: Default::default(),
+            idle: None,
         }
     }
 
