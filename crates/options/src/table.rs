@@ -500,7 +500,8 @@ pub static TABLE: &[OptionSpec] = &[
         summary: "times of samples",
         details: "`cpu=samples|wall`: the profile has the time of each sample beside the sums, in remarks (text) or \
                   strings (binary) that other readers pass over, so that `--from`, `--until` and `--by time` of \
-                  `hprof-rs` work on it; about 8 bytes a sample. `hprof-rs record` sets it",
+                  `hprof-rs` work on it, and its page (`file=x.html`) shows them; about 8 bytes a sample. `hprof-rs record` \
+                  sets it",
         section: Section::New,
         kind: Kind::Switch(|raw| &mut raw.timeline),
     },

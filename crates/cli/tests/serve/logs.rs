@@ -44,6 +44,8 @@ fn a_recording_is_a_profile_like_others() {
             "{}",
             methods.text()
         );
+        let page = server.get(&format!("/api/v1/dumps/{id}/profile.html"));
+        assert!(page.text().contains("\"times\":{\"from\""), "{file}");
     }
 }
 

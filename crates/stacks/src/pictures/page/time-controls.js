@@ -123,6 +123,8 @@ byId("against").onchange = () => {
   const other = from > 0 ? clip(from - length, from) : clip(to, to + length);
   change({against: other ? toText(other) : ""});
 };
+// A scroll bar that comes makes the pictures narrower; nothing else says so.
+new ResizeObserver(() => { if (chart.lanes.length && lanesCanvas.parentElement.clientWidth !== chart.width) redrawTime(); }).observe(lanesCanvas.parentElement);
 byId("time").addEventListener("toggle", () => { redrawTime(); if (picture.look) redraw(true); });
 
 // The line below the pictures: the window, and what is in it.

@@ -11,12 +11,13 @@ const atOf = x => { const [from, to] = sight(); return from + Math.max(0, Math.m
 // One lane for each measure, those of groups of threads below the first.
 function findLanes() {
   const lanes = [];
+  let measures = 0;
   data.views.forEach((view, index) => {
     const packed = eventsOf(index);
     if (!packed) return;
-    lanes.push({title: view.title, high: MAIN, cells: packed.all, packed, hue: LANES[lanes.length % LANES.length], scale: null});
+    lanes.push({title: view.title, high: MAIN, cells: packed.all, packed, hue: LANES[measures++ % LANES.length], scale: null});
     const groups = times.groups.map((name, group) => ({name, cells: packed.cells[group]})).filter(it => it.cells);
-    if (lanes.length > 1 || groups.length < 2) return;
+    if (measures > 1 || groups.length < 2) return;
     const scale = {};
     const hue = LANES[0];
     lanes.push(...groups.map(({name, cells}) => ({title: clean(name), high: LANE, cells, packed, hue, scale})));
