@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use super::escape::Name;
+use super::escape::{Name, Quoted};
 use crate::model::SlowRow;
 
 /// Writes a section with a line for each method, and the slowest calls of each.
@@ -44,7 +44,7 @@ pub(super) fn table(s: &mut String, rows: &[SlowRow<'_>], ctime: &str) -> fmt::R
                 Millis(call.wall),
                 Millis(call.cpu),
                 call.began,
-                Name(call.thread),
+                Quoted(call.thread),
             )?;
         }
     }
@@ -116,7 +116,7 @@ mod tests {
         );
         assert_eq!(
             lines[5],
-            "   1      3.000   0.001000 2026-11-29 11:20:03.123 \"http\\n1\""
+            "   1      3.000   0.001000 2026-11-29 11:20:03.123 \"http\\u000a1\""
         );
         assert_eq!(*lines.last().unwrap(), "SLOW CALLS END");
         assert!(
