@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use memmap2::{Mmap, MmapRaw, UncheckedAdvice};
+use memmap2::{Mmap, MmapMut, MmapRaw, UncheckedAdvice};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// The element types of arrays: plain numbers.
@@ -30,7 +30,7 @@ pub struct Array<T> {
 enum Storage {
     /// A vector of this capacity, taken apart.
     Owned(usize),
-    /// Memory that a later array may have.
+    /// Anonymous memory, which a later array may have.
     Lent(#[expect(dead_code, reason = "held until the array goes")] Lent),
     /// A part of the scratch file.
     Scratch(Arc<Region>),
@@ -52,39 +52,40 @@ impl<T> Drop for Array<T> {
     }
 }
 
-/// Memory that goes back when its array goes.
+/// Memory that goes back when its array goes, if there is a place for it.
 struct Lent {
-    words: Vec<u64>,
+    memory: Option<MmapMut>,
     spares: Weak<Spares>,
 }
 
 impl Drop for Lent {
     fn drop(&mut self) {
         if let Some(spares) = self.spares.upgrade() {
-            spares.lock().push(std::mem::take(&mut self.words));
+            spares.lock().extend(self.memory.take());
         }
     }
 }
 
 impl std::fmt::Debug for Lent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} words", self.words.len())
+        let bytes = self.memory.as_ref().map_or(0, |memory| memory.len());
+        write!(f, "{bytes} bytes")
     }
 }
 
 /// Memory of arrays that are gone, for those that come.
 #[derive(Debug, Default)]
-pub(super) struct Spares(Mutex<Vec<Vec<u64>>>);
+pub(super) struct Spares(Mutex<Vec<MmapMut>>);
 
 impl Spares {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Vec<u64>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<MmapMut>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the smallest spare of at least `words` words; none if that has more than a quarter too many.
-    pub(super) fn take(&self, words: usize) -> Option<Vec<u64>> {
+    /// Takes the smallest spare of at least `bytes`; none if that has more than a quarter too many.
+    pub(super) fn take(&self, bytes: usize) -> Option<MmapMut> {
         let mut spares = self.lock();
-        let fits = |spare: &Vec<u64>| (words..=words + words / 4).contains(&spare.len());
+        let fits = |spare: &MmapMut| (bytes..=bytes + bytes / 4).contains(&spare.len());
         let fitting = spares.iter().enumerate().filter(|(_, spare)| fits(spare));
         let (at, _) = fitting.min_by_key(|(_, spare)| spare.len())?;
         Some(spares.swap_remove(at))
@@ -164,18 +165,23 @@ impl<T: Plain> Array<T> {
         })
     }
 
-    /// An array in memory that goes to `spares` afterwards. `words` have room for `length` elements, and their alignment.
-    pub(super) fn in_words(mut words: Vec<u64>, spares: &Arc<Spares>, length: usize) -> Self {
-        debug_assert!(length * size_of::<T>() <= size_of_val(&*words));
-        debug_assert!(align_of::<T>() <= align_of::<u64>());
-        Self {
-            start: NonNull::from(words.as_mut_slice()).cast(),
+    /// An array in anonymous memory, which has room for `length` elements and goes to `spares` afterwards, if that is there then.
+    pub(super) fn in_memory(
+        mut memory: MmapMut,
+        spares: Weak<Spares>,
+        length: usize,
+    ) -> io::Result<Self> {
+        debug_assert!(length * size_of::<T>() <= memory.len());
+        let start = NonNull::new(memory.as_mut_ptr().cast());
+        Ok(Self {
+            // A map lies nowhere near address 0.
+            start: start.ok_or(io::ErrorKind::OutOfMemory)?,
             length,
             storage: Storage::Lent(Lent {
-                words,
-                spares: Arc::downgrade(spares),
+                memory: Some(memory),
+                spares,
             }),
-        }
+        })
     }
 
     /// The bytes of the elements.

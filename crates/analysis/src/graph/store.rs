@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use memmap2::{Mmap, MmapOptions, UncheckedAdvice};
+use memmap2::{Advice, Mmap, MmapOptions, UncheckedAdvice};
 
 use super::array::{Array, Plain, Region, Spares};
 use crate::gate;
@@ -43,6 +43,10 @@ struct ScratchState {
 
 /// Shorter arrays have memory of their own, in bytes.
 const LEAST_SPARE: usize = 8 << 20;
+/// From this number of bytes on, arrays lie in huge pages where the system has some: arrays that are read in any order would miss
+/// the CPU's table of pages at nearly each look, and to make two megabytes present in one piece takes a fraction of
+/// the time. What is at the end of a shorter one would take too much for nothing.
+const HUGE: usize = 4 << 20;
 
 /// Regions start at multiples of this, which every system's page size divides.
 const ALIGNMENT: u64 = 64 << 10;
@@ -151,20 +155,27 @@ impl Store {
     fn in_memory<T: Plain>(&self, length: usize, is_cleared: bool) -> io::Result<Array<T>> {
         let no_room = || io::Error::from(io::ErrorKind::OutOfMemory);
         let bytes = length.checked_mul(size_of::<T>()).ok_or_else(no_room)?;
-        let spares = self.spares.as_ref().filter(|_| bytes >= LEAST_SPARE);
-        let Some(spares) = spares.filter(|_| align_of::<T>() <= align_of::<u64>()) else {
+        // A map begins with a page, which suits any element.
+        if bytes < HUGE {
             return Ok(T::new_vec_zeroed(length).map_err(|_| no_room())?.into());
-        };
-        let needed = bytes.div_ceil(size_of::<u64>());
-        let words = match spares.take(needed) {
-            Some(mut words) if is_cleared => {
-                words[..needed].fill(0);
-                words
+        }
+        let spares = self.spares.as_ref().filter(|_| bytes >= LEAST_SPARE);
+        let memory = match spares.and_then(|spares| spares.take(bytes)) {
+            Some(mut memory) => {
+                if is_cleared {
+                    memory[..bytes].fill(0);
+                }
+                memory
             }
-            Some(words) => words,
-            None => <u64 as zerocopy::FromZeros>::new_vec_zeroed(needed).map_err(|_| no_room())?,
+            None => {
+                let memory = MmapOptions::new().len(bytes).map_anon()?;
+                // Only a hint.
+                let _ = memory.advise(Advice::HugePage);
+                memory
+            }
         };
-        Ok(Array::in_words(words, spares, length))
+        let spares = spares.map_or_else(Weak::new, Arc::downgrade);
+        Array::in_memory(memory, spares, length)
     }
 
     /// An array in which every element is `value`.
@@ -175,9 +186,6 @@ impl Store {
         let is_zero = value.as_bytes().iter().all(|&byte| byte == 0);
         if is_zero {
             return self.zeros(length);
-        }
-        if self.scratch.is_none() && self.spares.is_none() {
-            return Ok(vec![value; length].into());
         }
         let mut array = self.unset(length)?;
         array.fill(value);
