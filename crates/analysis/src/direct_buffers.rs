@@ -114,7 +114,12 @@ pub fn direct_memory(snapshot: &Snapshot) -> Option<DirectMemory> {
     let mut chunks = FxHashMap::default();
     let mut uncleaned = Vec::new();
     let mut images = FxHashSet::default();
-    for object in graph.objects() {
+    let all = [&names.buffers, &names.chunks, &names.images];
+    let mut is_wanted = vec![false; graph.classes().list().len()];
+    all.into_iter()
+        .flatten()
+        .for_each(|class| is_wanted[class.index()] = true);
+    for object in graph.objects_of(&is_wanted) {
         let class = graph.class_of(object);
         if names.chunks.contains(&class)
             && let Some(buffer) = snapshot.field_object(object, "memory")

@@ -3,6 +3,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::{gate, parallel};
+
+/// Objects in one task, a multiple of 64.
+const TASK: usize = if cfg!(test) { 128 } else { 1 << 16 };
+
 /// A set of objects.
 #[derive(Debug, Clone)]
 pub(crate) struct Marks(Vec<u64>);
@@ -11,11 +16,6 @@ impl Marks {
     /// An empty set of objects with numbers below `count`.
     pub fn new(count: usize) -> Self {
         Self(vec![0; count.div_ceil(64)])
-    }
-
-    /// The set whose bits fill words, from the lowest on.
-    pub fn of_words(words: Vec<u64>) -> Self {
-        Self(words)
     }
 
     /// The number of objects in the set.
@@ -89,6 +89,26 @@ impl SharedMarks {
     pub fn new(count: usize) -> Self {
         let words = (0..count.div_ceil(64)).map(|_| AtomicU64::new(0));
         Self(words.collect())
+    }
+
+    /// The set of the objects below `count` for which `is_in` holds, which all cores ask.
+    pub fn of(count: usize, is_in: impl Fn(usize) -> bool + Sync) -> Self {
+        let marks = Self::new(count);
+        parallel::run(0, count.div_ceil(TASK), |tasks| {
+            let words = tasks.flat_map(|task| {
+                let objects = TASK * task..count.min(TASK * (task + 1));
+                objects.step_by(64)
+            });
+            for first in words {
+                gate::pass();
+                let objects = (first..count.min(first + 64)).enumerate();
+                let bits = objects.fold(0, |bits, (bit, object)| {
+                    bits | u64::from(is_in(object)) << bit
+                });
+                marks.set_word(first / 64, bits);
+            }
+        });
+        marks
     }
 
     /// Adds an object.

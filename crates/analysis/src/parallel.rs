@@ -5,12 +5,15 @@
 //! part: that would hold far more of a dump's counts in memory, and touch its file all over.
 
 use std::num::NonZero;
-use std::sync::OnceLock;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 
 use rayon::slice::ParallelSliceMut;
 use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::trace::Seen;
 
 /// The tasks that no thread has taken, in ascending order. All threads take from the same ones.
 pub(crate) struct Tasks<'a> {
@@ -44,7 +47,8 @@ pub(crate) fn run<P: Send>(
     if threads == 1 || tasks <= 1 {
         return vec![work(all())];
     }
-    let on_pool = |pool: &ThreadPool| pool.broadcast(|_| work(all()));
+    let seen = Seen::here();
+    let on_pool = |pool: &ThreadPool| pool.broadcast(|_| seen.follow(|| work(all())));
     match threads {
         0 => match shared_pool() {
             Some(pool) => on_pool(pool),
@@ -55,6 +59,30 @@ pub(crate) fn run<P: Send>(
             None => vec![work(all())],
         },
     }
+}
+
+/// Runs two pieces of work side by side, the second one on a thread of its own.
+pub fn both<A, B: Send>(one: impl FnOnce() -> A, other: impl FnOnce() -> B + Send) -> (A, B) {
+    let seen = Seen::here();
+    let other = Mutex::new(Some(other));
+    let run = || {
+        let other = other.lock().unwrap_or_else(PoisonError::into_inner).take();
+        other.map(|other| seen.follow(other))
+    };
+    thread::scope(|scope| {
+        let beside = thread::Builder::new().name("beside".to_owned());
+        let spawned = beside.spawn_scoped(scope, &run);
+        let made = one();
+        let rest = match spawned {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            // Where no thread can be started, this one does it all.
+            Err(_) => run(),
+        };
+        match rest {
+            Some(rest) => (made, rest),
+            None => unreachable!("the work runs once, on the one thread or the other"),
+        }
+    })
 }
 
 /// Sorts on all cores; equal elements may change places.

@@ -20,6 +20,7 @@ use crate::mapping::MappingArgument;
 use crate::memory;
 use crate::render::out::tell;
 use crate::render::screen::{bytes, count, percent};
+use crate::report::Phases;
 use crate::what_it_is;
 use progress::Progress;
 
@@ -48,11 +49,27 @@ pub fn open_indexed(path: &Path, mapping: &MappingArgument) -> Option<Snapshot> 
 /// # Errors
 /// If the file cannot be read or has no such dump.
 pub fn open(path: &Path, look: &OpenArguments) -> anyhow::Result<Snapshot> {
+    open_with(path, look, None)
+}
+
+/// As [`open`], for a report, whose `phases` show the progress.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_for(path: &Path, look: &OpenArguments, phases: &Phases) -> anyhow::Result<Snapshot> {
+    open_with(path, look, Some(phases))
+}
+
+fn open_with(
+    path: &Path,
+    look: &OpenArguments,
+    phases: Option<&Phases>,
+) -> anyhow::Result<Snapshot> {
     let asked = path;
     let Readable { path, name } = from_jvm::heap_dump(asked)?;
     let path = path.as_path();
     look.memory.watch(&asked.display().to_string());
-    let bar = Mutex::new(Progress::default());
+    let bar = Mutex::new(Progress::new(phases.is_none()));
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
@@ -84,6 +101,9 @@ pub fn open(path: &Path, look: &OpenArguments) -> anyhow::Result<Snapshot> {
         },
         trusts_index: look.trust_index,
         index_limit: look.index_limit,
+        // A report has equal arrays and strings.
+        digests: phases.is_some(),
+        index_later: phases.is_some(),
         progress: &|stage, bytes| {
             memory::has_read(bytes);
             if let Ok(mut bar) = bar.lock() {
@@ -108,7 +128,13 @@ pub fn open(path: &Path, look: &OpenArguments) -> anyhow::Result<Snapshot> {
     if let Ok(bar) = bar.into_inner() {
         bar.end();
     }
-    warn(&snapshot, look);
+    match phases {
+        Some(phases) => {
+            phases.pause(|| warn(&snapshot, look));
+            phases.opened();
+        }
+        None => warn(&snapshot, look),
+    }
     Ok(snapshot)
 }
 
@@ -128,6 +154,15 @@ fn warn(snapshot: &Snapshot, look: &OpenArguments) {
     if look.dump.dump.is_none() && dumps > 1 {
         tell!("hprof-rs: {name} holds {dumps} heap dumps; this is the last (--dump N for another)");
     }
+    warn_of_index(snapshot);
+    for note in notes(snapshot) {
+        tell!("hprof-rs: {name}: {note}");
+    }
+}
+
+/// Prints what became of the index.
+pub fn warn_of_index(snapshot: &Snapshot) {
+    let name = &snapshot.name;
     match snapshot.index() {
         IndexState::Failed(error) => tell!(
             "hprof-rs: {name}: no index was written ({error}); give a folder with --index DIR, or \
@@ -155,9 +190,6 @@ fn warn(snapshot: &Snapshot, look: &OpenArguments) {
             }
         }
         IndexState::None | IndexState::Used => {}
-    }
-    for note in notes(snapshot) {
-        tell!("hprof-rs: {name}: {note}");
     }
 }
 

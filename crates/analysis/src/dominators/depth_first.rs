@@ -6,6 +6,10 @@ use super::pairs::Pairs;
 use super::stack::Stack;
 use crate::graph::{Array, Links, Number, Store};
 use crate::marks::Marks;
+use crate::trace::advance;
+
+/// Objects between two reports of progress.
+const TOLD: usize = 1 << 18;
 
 /// The tree of a depth-first search from a virtual root, which has number 0 and refers to all
 /// roots.
@@ -46,7 +50,7 @@ pub(super) fn depth_first<N: Number>(
     let mut others = Pairs::new();
     // Leaves come after all objects that may turn out to be none.
     let first_leaf = keeps_others.len() + 1;
-    let (mut inner, mut leaves) = (0, 0);
+    let (mut inner, mut leaves, mut told) = (0, 0, 0);
     {
         let (vertex, parent): (&mut [N], &mut [N]) = (&mut vertex, &mut parent);
         let mut seen = Marks::new(count);
@@ -77,6 +81,11 @@ pub(super) fn depth_first<N: Number>(
                 }
                 seen.set(object);
                 inner += 1;
+                let visited = inner + leaves;
+                if visited - told >= TOLD {
+                    advance((visited - told) as u64);
+                    told = visited;
+                }
                 let own = N::of(inner);
                 vertex[inner] = N::of(object);
                 parent[inner] = above;

@@ -27,6 +27,7 @@ use crate::gate;
 use crate::graph::{Array, ClassView, Graph, Links, Number, Store, Width};
 use crate::numbers::ClassNumber;
 use crate::parallel;
+use crate::trace::{Work, phase};
 
 /// How often joins are looked at on average before the answer is given up.
 const MAX_LOOKS: usize = 64;
@@ -86,7 +87,7 @@ fn sum<N: Number>(
     groupings: &[Grouping],
 ) -> io::Result<Vec<(Vec<GroupSum>, bool)>> {
     links.set_hot(true);
-    let joins = Joins::new(links, tree, roots, store);
+    let joins = phase(Work::Joins, 0, || Joins::new(links, tree, roots, store));
     links.set_hot(false);
     let joins = joins?;
     let classes = tree.classes(links, store)?;

@@ -294,22 +294,7 @@ fn add_references_to_classes<N: Number>(
 
 /// A mark at the places of objects of which the tree tells that their immediate dominator refers to them.
 fn known<N: Number>(tree: &Tree<N>) -> SharedMarks {
-    let marks = SharedMarks::new(tree.len());
-    parallel::run(0, tree.len().div_ceil(TASK), |tasks| {
-        for task in tasks {
-            let first = TASK * task;
-            let objects = tree.objects[first..tree.len().min(first + TASK)].chunks(64);
-            for (word, objects) in (first / 64..).zip(objects) {
-                gate::pass();
-                let bits = objects.iter().enumerate();
-                let bits = bits.fold(0, |bits, (at, object)| {
-                    bits | u64::from(!tree.is_indirect(object.get())) << at
-                });
-                marks.set_word(word, bits);
-            }
-        }
-    });
-    marks
+    SharedMarks::of(tree.len(), |place| !tree.is_indirect(tree.object(place)))
 }
 
 /// The references between places that may matter, but those to classes; settles all objects to

@@ -25,6 +25,7 @@ use std::io;
 use crate::graph::{Graph, Links, Number, Sizes, Store, Width};
 use crate::marks::Marks;
 use crate::numbers::{ObjectNumber, Place};
+use crate::trace::{Work, phase};
 
 pub use groups::{GroupSum, Grouping, sum_by_groups};
 pub(crate) use spans::Spans;
@@ -177,9 +178,13 @@ pub(crate) fn build<N: Number>(
 ) -> io::Result<Tree<N>> {
     links.set_hot(true);
     let reusing = &store.reusing();
-    let mut search = depth_first::depth_first(links, roots, reusing)?;
+    let mut search = phase(Work::Search, links.count() as u64, || {
+        depth_first::depth_first(links, roots, reusing)
+    })?;
     links.set_hot(false);
-    let predecessors = predecessors::predecessors(&mut search, links.count(), reusing, threads)?;
+    let predecessors = phase(Work::Predecessors, 0, || {
+        predecessors::predecessors(&mut search, links.count(), reusing, threads)
+    })?;
     let depth_first::DepthFirst {
         vertex,
         parent,
@@ -189,7 +194,9 @@ pub(crate) fn build<N: Number>(
     } = search;
     // From here on each step drops what no later one needs: these arrays are most of the memory.
     // The largest of them is like no later one, so none could reuse its memory.
-    let (dominators, elsewhere) = semi_nca::dominators(parent, inner, predecessors, store)?;
+    let (dominators, elsewhere) = phase(Work::Dominators, 0, || {
+        semi_nca::dominators(parent, inner, predecessors, store)
+    })?;
     let mut indirect = Marks::new(links.count());
     elsewhere
         .iter()
@@ -201,5 +208,7 @@ pub(crate) fn build<N: Number>(
         sizes,
         threads,
     };
-    Tree::new(vertex, dominators, indirect, &layout, reusing)
+    phase(Work::Tree, 0, || {
+        Tree::new(vertex, dominators, indirect, &layout, reusing)
+    })
 }

@@ -6,8 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use crate::gate;
-use crate::graph::{Array, Graph, Store};
+use crate::graph::{Array, Store};
 use crate::numbers::ObjectNumber;
 
 /// An array, by its contents.
@@ -16,45 +15,92 @@ use crate::numbers::ObjectNumber;
 )]
 #[repr(C)]
 pub(super) struct Entry {
-    /// The digest of its type and elements.
-    pub digest: u64,
-    /// Its object number, and in the lowest [`COUNT_BITS`] how many arrays it stands for, of which it has the lowest number.
-    object_and_count: u64,
+    /// Most of the digest of its type and elements.
+    digest: u64,
+    /// From the highest bit on: the rest of the digest, the object number, what its contents are like, and how many arrays it
+    /// stands for, of which it has the lowest number.
+    rest: u64,
 }
 
-/// Numbers of objects have the other 40 bits: no file has as many objects.
-const COUNT_BITS: u32 = 24;
+/// The bits of `rest` that each part has. No file has as many objects as 36 bits number.
+const COUNT_BITS: u32 = 12;
+const OBJECT_SHIFT: u32 = COUNT_BITS + 7;
+const DIGEST_SHIFT: u32 = OBJECT_SHIFT + 36;
 const MOST: u64 = (1 << COUNT_BITS) - 1;
 
+/// Facts about the elements of an array, a bit each. Arrays with equal elements have equal ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Traits(pub u8);
+
+impl Traits {
+    /// There are elements, and all are the same one.
+    pub const UNIFORM: u8 = 1;
+    /// There are four elements or more.
+    pub const SEVERAL: u8 = 2;
+    /// They are bytes.
+    pub const BYTES: u8 = 4;
+    /// They are characters.
+    pub const CHARS: u8 = 8;
+    /// There are none.
+    pub const EMPTY: u8 = 16;
+    /// They are bytes that, as units of UTF-16, are characters of one byte.
+    pub const NARROW: u8 = 32;
+    /// They are bytes of an odd number.
+    pub const ODD: u8 = 64;
+
+    /// True if one of these facts is so.
+    #[inline]
+    pub fn has(self, any: u8) -> bool {
+        self.0 & any != 0
+    }
+}
+
 impl Entry {
-    /// One array.
-    pub fn new(digest: u64, object: ObjectNumber) -> Self {
+    /// One array. Of the digest, 73 bits count.
+    pub fn new(digest: [u64; 2], object: ObjectNumber, traits: Traits) -> Self {
+        let more = digest[1] >> DIGEST_SHIFT << DIGEST_SHIFT;
+        let object = (object.index() as u64) << OBJECT_SHIFT;
         Self {
-            digest,
-            object_and_count: (object.index() as u64) << COUNT_BITS | 1,
+            digest: digest[0],
+            rest: more | object | u64::from(traits.0) << COUNT_BITS | 1,
         }
     }
 
-    fn object(&self) -> u64 {
-        self.object_and_count >> COUNT_BITS
+    /// True if the digests are equal.
+    #[inline]
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.digest == other.digest && (self.rest ^ other.rest) >> DIGEST_SHIFT == 0
     }
 
-    fn count(&self) -> u64 {
-        self.object_and_count & MOST
+    /// The object, or the first of those that it stands for.
+    #[inline]
+    pub fn object(&self) -> ObjectNumber {
+        let number = self.rest << (64 - DIGEST_SHIFT) >> (64 - DIGEST_SHIFT + OBJECT_SHIFT);
+        ObjectNumber::new(number as usize)
+    }
+
+    /// How many arrays it stands for.
+    #[inline]
+    pub fn count(&self) -> u64 {
+        self.rest & MOST
+    }
+
+    /// What its elements are like.
+    #[inline]
+    pub fn traits(&self) -> Traits {
+        Traits((self.rest >> COUNT_BITS) as u8 & 0x7f)
     }
 }
 
 /// Arrays with equal digests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Group {
-    /// The digest.
-    pub digest: u64,
     /// How many there are.
     pub count: u64,
     /// The bytes of all but one.
     pub wasted_bytes: u64,
     /// The lowest object number among them.
-    pub first: u64,
+    pub first: ObjectNumber,
 }
 
 /// The number of parts. The highest bits of the digest select one. One part is sorted in memory; the
@@ -97,8 +143,8 @@ impl Chunks {
 }
 
 /// All parts, filled by several threads.
-pub(super) struct Parts<'a> {
-    store: &'a Store,
+pub(super) struct Parts {
+    store: Store,
     chunks: Vec<Mutex<Chunks>>,
     /// True if one entry stands for equal ones that are handed over together, so that a part does not grow with contents
     /// that millions of arrays have. It costs time.
@@ -107,8 +153,8 @@ pub(super) struct Parts<'a> {
 }
 
 /// The entries of one thread that are not in the parts yet.
-pub(super) struct Pending<'p, 'a> {
-    parts: &'p Parts<'a>,
+pub(super) struct Pending<'p> {
+    parts: &'p Parts,
     entries: Vec<Vec<Entry>>,
 }
 
@@ -116,11 +162,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<'a> Parts<'a> {
+impl Parts {
     /// Parts without entries.
-    pub fn new(store: &'a Store) -> Self {
+    pub fn new(store: &Store) -> Self {
         Self {
-            store,
+            store: store.clone(),
             chunks: (0..PARTS).map(|_| Mutex::default()).collect(),
             merges: store.is_limited(),
             error: Mutex::default(),
@@ -128,7 +174,7 @@ impl<'a> Parts<'a> {
     }
 
     /// Room for the entries of one thread.
-    pub fn pending(&self) -> Pending<'_, 'a> {
+    pub fn pending(&self) -> Pending<'_> {
         Pending {
             parts: self,
             entries: vec![Vec::new(); PARTS],
@@ -148,51 +194,25 @@ impl<'a> Parts<'a> {
         if self.merges {
             merge_equal(entries);
         }
-        if let Err(error) = lock(&self.chunks[part]).extend(entries, self.store) {
+        if let Err(error) = lock(&self.chunks[part]).extend(entries, &self.store) {
             *lock(&self.error) = Some(error);
         }
         entries.clear();
     }
 
-    /// Sorts a part, which is empty after that, and adds what arrays with equal digests waste. About `most`
-    /// groups are kept.
-    pub fn count(
-        &self,
-        part: usize,
-        graph: &Graph,
-        most: usize,
-        wasted: &mut u64,
-        groups: &mut Vec<Group>,
-    ) {
+    /// Takes the entries of a part, which is empty after that, in the order of their digests and objects.
+    pub fn take(&self, part: usize) -> Vec<Entry> {
         let chunks = std::mem::take(&mut *lock(&self.chunks[part]));
         let mut entries = Vec::with_capacity(chunks.len());
         for (chunk, used) in chunks.0 {
             entries.extend_from_slice(&chunk[..used]);
         }
         entries.sort_unstable();
-        for equal in entries.chunk_by(|a, b| a.digest == b.digest) {
-            let (digest, object) = (equal[0].digest, equal[0].object());
-            let count: u64 = equal.iter().map(Entry::count).sum();
-            if count > 1 {
-                gate::pass();
-                let bytes = graph.size(ObjectNumber::new(object as usize));
-                let wasted_bytes = (count - 1) * bytes;
-                *wasted += wasted_bytes;
-                groups.push(Group {
-                    digest,
-                    count,
-                    wasted_bytes,
-                    first: object,
-                });
-                if groups.len() > most.saturating_mul(2).saturating_add(1000) {
-                    keep_largest(groups, most);
-                }
-            }
-        }
+        entries
     }
 }
 
-impl Pending<'_, '_> {
+impl Pending<'_> {
     /// Adds an entry.
     #[inline]
     pub fn push(&mut self, entry: Entry) {
@@ -218,8 +238,8 @@ impl Pending<'_, '_> {
 fn merge_equal(entries: &mut Vec<Entry>) {
     entries.sort_unstable();
     entries.dedup_by(|next, kept| {
-        let is_equal = next.digest == kept.digest && kept.count() + next.count() <= MOST;
-        kept.object_and_count += next.count() * u64::from(is_equal);
+        let is_equal = next.is_like(kept) && kept.count() + next.count() <= MOST;
+        kept.rest += next.count() * u64::from(is_equal);
         is_equal
     });
 }
@@ -233,6 +253,11 @@ pub(super) fn keep_largest(groups: &mut Vec<Group>, most: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn entry(digest: [u64; 2], object: u64) -> Entry {
+        let traits = Traits(Traits::BYTES);
+        Entry::new(digest, ObjectNumber::new(object as usize), traits)
+    }
 
     #[test]
     fn contents_of_many_arrays_take_little_and_count_in_full() {
@@ -248,7 +273,7 @@ mod tests {
                 0 => object,
                 _ => LIKE_OTHERS,
             };
-            pending.push(Entry::new(digest, ObjectNumber::new(object as usize)));
+            pending.push(entry([digest, 0], object));
         }
         pending.finish();
         parts.check().unwrap();
@@ -259,19 +284,22 @@ mod tests {
         assert_eq!(of_common.clone().map(Entry::count).sum::<u64>(), common);
         assert!(of_common.count() <= 60);
         assert_eq!(entries.len() - 60, common as usize / 2);
-        assert_eq!(entries.iter().map(Entry::object).min(), Some(0));
+        let first = entries.iter().map(Entry::object).min();
+        assert_eq!(first, Some(ObjectNumber::new(0)));
     }
 
     #[test]
     fn more_arrays_than_an_entry_can_stand_for_have_several() {
-        let of_many = Entry {
-            digest: 7,
-            object_and_count: 3 << COUNT_BITS | (MOST - 1),
-        };
-        let one = Entry::new(7, ObjectNumber::new(5));
-        let mut entries = vec![one, of_many, one];
+        let seven = [7, 7 << DIGEST_SHIFT];
+        let mut of_many = entry(seven, 3);
+        of_many.rest += MOST - 2;
+        let one = entry(seven, 5);
+        let mut entries = vec![one, of_many, one, entry([7, 8 << DIGEST_SHIFT], 1)];
         merge_equal(&mut entries);
-        let found: Vec<_> = entries.iter().map(|it| (it.object(), it.count())).collect();
-        assert_eq!(found, [(3, MOST), (5, 1)]);
+        let found: Vec<_> = (entries.iter())
+            .map(|it| (it.object().index(), it.count(), it.traits()))
+            .collect();
+        let traits = Traits(Traits::BYTES);
+        assert_eq!(found, [(3, MOST, traits), (5, 1, traits), (1, 1, traits)]);
     }
 }

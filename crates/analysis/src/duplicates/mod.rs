@@ -1,24 +1,29 @@
 //! Arrays of primitives with equal contents, such as those of equal strings.
 //!
-//! A first walk over the dump gives each array a digest of 64 bits, by which the arrays are put in
+//! One walk over the dump gives each array a digest of 73 bits, by which the arrays are put in
 //! groups. The digest has a new random key each time (SipHash-1-3), so that the author of a dump cannot
-//! give it two arrays of one digest. Of a billion arrays two have one digest by chance in three of a hundred runs: then
-//! the report counts one array more as wasted. A second walk compares the contents within the groups that are reported.
+//! give it two arrays of one digest. Of ten million arrays two have one by chance in one of 200 million runs, of a billion in one
+//! of 20,000: then the report counts one array more as wasted. So contents are not compared. The walk needs no dominators: a command that knows that it will ask for duplicates has it done while they
+//! are computed ([`OpenOptions::digests`](crate::snapshot::OpenOptions)).
 
+mod digests;
 mod groups;
-mod walk;
+mod strings;
 
 use std::io;
 
 use hprof_format::binary::{BasicType, SubRecord};
 use serde::Serialize;
 
-use crate::heap::{StringUses, Text};
+use crate::gate;
+use crate::heap::Text;
+use crate::marks::{Marks, SharedMarks};
 use crate::numbers::ObjectNumber;
 use crate::parallel;
 use crate::snapshot::{Snapshot, Value, decimal};
-use groups::{Group, PARTS, Parts, keep_largest};
-use walk::{Digest, confirm, enter, keyed_digest};
+pub(crate) use digests::Digests;
+use groups::{Entry, Group, PARTS, Traits, keep_largest};
+use strings::{StringSums, by_walks, of_live_strings};
 
 /// Arrays with equal contents.
 #[derive(Debug, Clone, Serialize)]
@@ -68,45 +73,63 @@ const PREVIEW: usize = 200;
 /// # Errors
 /// If there is no room for what is known of each array.
 pub fn duplicates(snapshot: &Snapshot, most: usize) -> io::Result<Duplicates> {
-    find(snapshot, most, &keyed_digest())
+    let digests = match snapshot.take_digests() {
+        Some(digests) => digests?,
+        None => Digests::of(
+            &snapshot.file,
+            snapshot.graph(),
+            snapshot.store(),
+            Some(snapshot.dominators()),
+            0,
+        )?,
+    };
+    Ok(find(snapshot, most, &digests))
 }
 
-fn find(snapshot: &Snapshot, most: usize, digest: &impl Digest) -> io::Result<Duplicates> {
-    let parts = Parts::new(snapshot.store());
-    // What is known of each string is kept in memory.
-    let strings = (!snapshot.store().is_limited()).then(|| StringUses::new(snapshot));
-    let (seen, uses) = enter(snapshot, digest, &parts, strings.as_ref());
-    parts.check()?;
+fn find(snapshot: &Snapshot, most: usize, digests: &Digests) -> Duplicates {
+    let is_stripped = snapshot.is_stripped();
+    let live = (!digests.only_live).then(|| live(snapshot));
     let counted = parallel::run(0, PARTS, |tasks| {
-        let (mut wasted, mut groups) = (0, Vec::new());
+        let mut counting = Counting {
+            snapshot,
+            digests,
+            live: live.as_ref(),
+            is_stripped,
+            most,
+            found: Duplicates::default(),
+            groups: Vec::new(),
+            strings: StringSums::default(),
+        };
         for part in tasks {
-            parts.count(part, snapshot.graph(), most, &mut wasted, &mut groups);
+            let entries = digests.parts.take(part);
+            entries
+                .chunk_by(Entry::is_like)
+                .for_each(|equal| counting.add(equal));
         }
-        (wasted, groups)
+        (counting.found, counting.groups, counting.strings)
     });
-    let mut found = Duplicates {
-        blank: seen.blank,
-        arrays: seen.arrays,
-        bytes: seen.bytes,
-        ..Duplicates::default()
-    };
-    let mut groups = Vec::new();
-    for (wasted, more) in counted {
-        found.wasted_bytes += wasted;
+    let mut found = Duplicates::default();
+    let (mut groups, mut strings) = (Vec::new(), Vec::new());
+    for (sums, more, of_strings) in counted {
+        found.arrays += sums.arrays;
+        found.bytes += sums.bytes;
+        found.blank += sums.blank;
+        found.wasted_bytes += sums.wasted_bytes;
         groups.extend(more);
+        strings.push(of_strings);
     }
     keep_largest(&mut groups, most);
-    let before: u64 = groups.iter().map(|group| group.wasted_bytes).sum();
-    let strings = strings.map(|strings| strings.counting(uses));
-    let texts = confirm(snapshot, digest, &mut groups, strings.as_ref());
-    if let Some(strings) = strings.map(|strings| strings.report(texts)) {
-        found.strings = Some(strings.strings);
-        found.wasted_in_strings = Some(strings.waste);
+    if let Some(arrays) = &digests.strings {
+        let (count, waste) = match arrays.sums(strings.into_iter()) {
+            Some(sums) => (sums.strings, sums.waste),
+            None => by_walks(snapshot),
+        };
+        found.strings = Some(count);
+        found.wasted_in_strings = Some(waste);
     }
-    let after: u64 = groups.iter().map(|group| group.wasted_bytes).sum();
-    found.wasted_bytes -= before - after;
+    let of_strings = of_live_strings(snapshot, groups.iter().map(|group| group.first));
     let row = |group: Group| {
-        let object = ObjectNumber::new(group.first as usize);
+        let object = group.first;
         let (element, preview) = preview(snapshot, object);
         Duplicate {
             count: group.count,
@@ -114,12 +137,70 @@ fn find(snapshot: &Snapshot, most: usize, digest: &impl Digest) -> io::Result<Du
             wasted_bytes: group.wasted_bytes,
             object,
             element,
-            is_string: seen.of_strings.has(object.index()),
+            is_string: of_strings.contains(&object),
             preview,
         }
     };
     found.groups = groups.into_iter().map(row).collect();
-    Ok(found)
+    found
+}
+
+/// The objects that live. Their bits are in the CPU's cache where their places would not be.
+fn live(snapshot: &Snapshot) -> Marks {
+    let dominators = snapshot.dominators();
+    let is_live = |object| dominators.place(ObjectNumber::new(object)).is_some();
+    SharedMarks::of(snapshot.graph().len(), is_live).into_marks()
+}
+
+/// The groups of some parts.
+struct Counting<'a> {
+    snapshot: &'a Snapshot,
+    digests: &'a Digests,
+    /// None if all arrays live.
+    live: Option<&'a Marks>,
+    is_stripped: bool,
+    most: usize,
+    found: Duplicates,
+    groups: Vec<Group>,
+    strings: StringSums,
+}
+
+impl Counting<'_> {
+    /// Adds arrays with equal digests, in the order of their numbers.
+    fn add(&mut self, equal: &[Entry]) {
+        gate::pass();
+        let graph = self.snapshot.graph();
+        if let Some(strings) = &self.digests.strings {
+            strings.count(graph, equal, &mut self.strings);
+        }
+        let is_live =
+            |entry: &&Entry| (self.live).is_none_or(|live| live.has(entry.object().index()));
+        let mut live = equal.iter().filter(is_live);
+        let Some(first) = live.next() else {
+            return;
+        };
+        let count = first.count() + live.map(Entry::count).sum::<u64>();
+        if self.is_stripped && first.traits().has(Traits::UNIFORM) {
+            self.found.blank += count;
+            return;
+        }
+        // Equal arrays have one size.
+        let bytes = graph.size(first.object());
+        self.found.arrays += count;
+        self.found.bytes += count * bytes;
+        if count > 1 {
+            let wasted_bytes = (count - 1) * bytes;
+            self.found.wasted_bytes += wasted_bytes;
+            self.groups.push(Group {
+                count,
+                wasted_bytes,
+                first: first.object(),
+            });
+            if self.groups.len() > self.most.saturating_mul(2).saturating_add(1000) {
+                keep_largest(&mut self.groups, self.most);
+            }
+        }
+    }
 }
 
 fn preview(snapshot: &Snapshot, array: ObjectNumber) -> (&'static str, String) {

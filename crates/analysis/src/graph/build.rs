@@ -428,12 +428,3 @@ impl<N: Number> Worker<'_, '_, '_, N> {
         Ok(())
     }
 }
-
-impl Classes {
-    /// The class of class objects.
-    pub(super) fn class_of_classes(&self) -> ClassNumber {
-        let is_class = |class: &ClassNumber| self.get(*class).name == "java.lang.Class";
-        let found = self.numbers().find(is_class);
-        found.unwrap_or(ClassNumber::UNKNOWN)
-    }
-}

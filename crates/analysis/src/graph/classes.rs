@@ -1,6 +1,6 @@
 //! The classes of a dump.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use hprof_format::binary::{BasicType, ClassDump, IdSize, Value};
 use hprof_format::ids::ObjectId;
@@ -101,6 +101,8 @@ pub struct Classes {
     id_bytes: usize,
     /// Fields of classes with many, by class and name, once they were looked for.
     known_fields: Arc<Mutex<KnownFields>>,
+    /// The class of class objects, once it was looked for.
+    of_classes: OnceLock<ClassNumber>,
 }
 
 /// The declaring class of a field, its place among the fields of that class, and the first byte
@@ -256,6 +258,15 @@ impl Classes {
         }
         classes.mark_references();
         classes
+    }
+
+    /// The class of class objects.
+    pub(super) fn class_of_classes(&self) -> ClassNumber {
+        *self.of_classes.get_or_init(|| {
+            let is_class = |class: &ClassNumber| self.get(*class).name == "java.lang.Class";
+            let found = self.numbers().find(is_class);
+            found.unwrap_or(ClassNumber::UNKNOWN)
+        })
     }
 
     /// The classes that an index holds.

@@ -4,7 +4,7 @@ use super::class_of::ClassView;
 use super::number::Number;
 use super::references::{ReferenceView, References};
 use crate::gate;
-use crate::marks::Marks;
+use crate::marks::{Marks, SharedMarks};
 use crate::numbers::ClassNumber;
 
 /// The references of an object that searches follow in their own order. Tests have longer lists, too.
@@ -64,15 +64,11 @@ impl<'a, N: Number> Links<'a, N> {
         if links.looks_up {
             links.looks_up = false;
             let class_of = links.class_of;
-            let follows = |object| class_objects[class_of.of(object).index()].is_some();
-            let starts = (0..class_of.len()).step_by(64);
-            links.follows_class.extend(starts.map(|start| {
-                let objects = start..class_of.len().min(start + 64);
-                let bits = objects.enumerate();
-                bits.fold(0u64, |word, (bit, object)| {
-                    word | u64::from(follows(object)) << bit
-                })
-            }));
+            let follows: Vec<bool> = class_objects.iter().map(Option::is_some).collect();
+            let marks = SharedMarks::of(class_of.len(), |object| {
+                follows[class_of.of(object).index()]
+            });
+            links.follows_class = marks.into_marks().into_words();
         }
         links
     }
@@ -163,16 +159,11 @@ impl<'a, N: Number> Links<'a, N> {
 
     /// The objects that keep others alive.
     pub(crate) fn inner(&self) -> Marks {
-        let starts = self.references.start.chunks(64).enumerate();
-        let words = starts.map(|(word, starts)| {
-            gate::pass();
-            let objects = (64 * word..).zip(starts).enumerate();
-            objects.fold(0u64, |word, (bit, (object, &start))| {
-                let is_inner = start != N::NONE || self.follows_class(object);
-                word | u64::from(is_inner) << bit
-            })
+        let starts = &*self.references.start;
+        let marks = SharedMarks::of(starts.len(), |object| {
+            starts[object] != N::NONE || self.follows_class(object)
         });
-        Marks::of_words(words.collect())
+        marks.into_marks()
     }
 }
 

@@ -32,6 +32,8 @@ use thiserror::Error;
 use crate::contents::{Contents, DamageLog, Format};
 use crate::heap::{Layout, LayoutSource};
 use crate::numbers::{ClassNumber, ObjectNumber};
+use crate::parallel;
+use crate::trace::{Work, advance, phase};
 use crate::walk::{Pass, each_segment};
 
 pub use crate::walk::Block;
@@ -170,14 +172,21 @@ impl Graph {
             return Err(GraphError::NoDump(dumps));
         }
         let is_android = contents.is_android();
+        let progress = |bytes| {
+            advance(bytes);
+            (options.progress)(bytes);
+        };
         let pass = Pass {
             threads: options.threads,
-            progress: options.progress,
+            progress: &progress,
             forget: options.forget,
         };
         // Identifiers of four bytes are running numbers in most files.
         let sees_addresses = id_size.bytes() == 8 && !is_android;
-        let scan = scan::scan(&segments, id_size, sees_addresses, pass);
+        let total = file.len() as u64;
+        let scan = phase(Work::Objects, total, || {
+            scan::scan(&segments, id_size, sees_addresses, pass)
+        });
         let (layout, layout_source) = if is_android {
             (Layout::assumed(id_size, false), LayoutSource::Stated)
         } else if let Some(layout) = scan.observer.layout() {
@@ -234,7 +243,7 @@ impl Graph {
         };
         let is_narrow = !options.wide && ids.len() < 1 << 31;
         let narrow = if is_narrow {
-            match build::build::<u32>(&plan, pass) {
+            match phase(Work::References, total, || build::build::<u32>(&plan, pass)) {
                 Ok(built) => Some(built),
                 Err(error) if is_too_many(&error) => None,
                 Err(error) => return Err(error.into()),
@@ -248,7 +257,7 @@ impl Graph {
                 (width, b.class_of, b.sizes, b.passed_over, b.counts)
             }
             None => {
-                let b = build::build::<u64>(&plan, pass)?;
+                let b = phase(Work::References, total, || build::build::<u64>(&plan, pass))?;
                 let width = Width::Wide(b.references);
                 (width, b.class_of, b.sizes, b.passed_over, b.counts)
             }
@@ -289,6 +298,22 @@ impl Graph {
     /// All objects.
     pub fn objects(&self) -> impl DoubleEndedIterator<Item = ObjectNumber> + Clone + use<> {
         ObjectNumber::new(0).up_to(ObjectNumber::new(self.len()))
+    }
+
+    /// The objects of the classes that are marked, in the order of their numbers; all cores look for them.
+    pub(crate) fn objects_of(&self, is_wanted: &[bool]) -> Vec<ObjectNumber> {
+        /// Objects in one task.
+        const TASK: usize = 1 << 16;
+        let classes = self.class_of.view();
+        let parts = parallel::run(0, self.len().div_ceil(TASK), |tasks| {
+            let objects = tasks.flat_map(|task| TASK * task..self.len().min(TASK * (task + 1)));
+            let is_wanted = |object: &usize| is_wanted[classes.of(*object).index()];
+            let found = objects.filter(is_wanted).map(ObjectNumber::new);
+            found.collect::<Vec<_>>()
+        });
+        let mut found: Vec<ObjectNumber> = parts.concat();
+        found.sort_unstable();
+        found
     }
 
     /// The number of objects, class objects included.
@@ -342,6 +367,10 @@ impl Graph {
 
     /// The class that a class object stands for.
     pub fn class_of_object(&self, object: ObjectNumber) -> Option<ClassNumber> {
+        // Its identifier takes longer to find out.
+        if self.class_of(object) != self.classes.class_of_classes() {
+            return None;
+        }
         let class = self.classes.by_id(self.id(object))?;
         self.classes.get(class).is_described.then_some(class)
     }

@@ -31,10 +31,11 @@ pub use largest::{Large, LargeKind, Largest, PREVIEW};
 pub(crate) use layout::MAX_ALIGNMENT;
 pub use layout::{Layout, LayoutSource};
 pub(crate) use layout_observer::LayoutObserver;
+pub(crate) use objects::number as number_of;
 pub use objects::{HeapFile, Object};
 pub use sizes::Sizes;
 pub(crate) use strings::{
-    SeenTexts, SeenUses, StringClass, StringCount, StringSource, StringUses, Uniform, is_uniform,
+    SeenTexts, SeenUses, StringClass, StringSource, StringUses, Uniform, is_blanked, is_uniform,
 };
 pub use strings::{StringGroup, StringReport, strings};
 pub(crate) use text::Text;

@@ -240,7 +240,8 @@ impl<'a> HeapFile<'a> {
 }
 
 /// A big-endian number of up to eight bytes.
-pub(super) fn number(bytes: &[u8]) -> u64 {
+#[inline]
+pub(crate) fn number(bytes: &[u8]) -> u64 {
     bytes
         .iter()
         .fold(0, |number, &byte| number << 8 | u64::from(byte))

@@ -154,8 +154,13 @@ impl Uniform {
 
     /// True if contents were blanked.
     pub(crate) fn is_stripped(self) -> bool {
-        self.seen >= 8 && self.uniform * 10 >= self.seen * 9
+        is_blanked(self.seen, self.uniform)
     }
+}
+
+/// True if contents were blanked: of `seen` texts of four characters or more, `uniform` are a single character repeated.
+pub(crate) fn is_blanked(seen: u64, uniform: u64) -> bool {
+    seen >= 8 && uniform * 10 >= seen * 9
 }
 
 fn string_classes(heap: &HeapFile<'_>, layout: &Layout) -> Vec<StringClass> {

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::numbers::{ClassNumber, ObjectNumber, Place};
+use crate::parallel;
 use crate::snapshot::Snapshot;
 
 /// The objects of a class within some set.
@@ -56,14 +57,37 @@ pub fn classes_in_all(
     snapshot: &Snapshot,
     ranges: impl Iterator<Item = (Place, Place)>,
 ) -> Vec<ClassShare> {
+    /// Places in one task, at most.
+    const TASK: usize = 1 << 16;
     let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
-    let mut sums = vec![(0u64, 0u64); graph.classes().list().len()];
-    for place in ranges.flat_map(|(start, end)| start.up_to(end)) {
-        let object = dominators.object(place);
-        let sum = &mut sums[graph.class_of(object).index()];
-        sum.0 += 1;
-        sum.1 += graph.size(object);
-    }
+    let pieces: Vec<(usize, usize)> = ranges
+        .flat_map(|(start, end)| {
+            let (start, end) = (start.index(), end.index());
+            let firsts = (start..end).step_by(TASK);
+            firsts.map(move |first| (first, end.min(first + TASK)))
+        })
+        .collect();
+    let classes = graph.classes().list().len();
+    // The threads of the pool need not wake for a few.
+    let threads = usize::from(pieces.len() == 1);
+    let parts = parallel::run(threads, pieces.len(), |tasks| {
+        let mut sums = vec![(0u64, 0u64); classes];
+        for (start, end) in tasks.map(|task| pieces[task]) {
+            for place in (start..end).map(Place::new) {
+                let object = dominators.object(place);
+                let sum = &mut sums[graph.class_of(object).index()];
+                sum.0 += 1;
+                sum.1 += graph.size(object);
+            }
+        }
+        sums
+    });
+    let sums = (0..classes).map(|class| {
+        let add = |sum: (u64, u64), part: &Vec<(u64, u64)>| {
+            (sum.0 + part[class].0, sum.1 + part[class].1)
+        };
+        parts.iter().fold((0, 0), add)
+    });
     let sums = graph.classes().numbers().zip(sums);
     by_name(snapshot, sums.filter(|(_, sum)| sum.0 > 0))
 }

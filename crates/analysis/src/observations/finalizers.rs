@@ -79,9 +79,8 @@ pub(crate) fn is_waiting(snapshot: &Snapshot, finalizer: ObjectNumber) -> bool {
 /// The objects of a dump that wait to be finalized; `None` if none does.
 pub(super) fn backlog(snapshot: &Snapshot) -> Option<FinalizerBacklog> {
     let graph = snapshot.graph();
-    let is_finalizer = finalizer_classes(snapshot);
-    let finalizers = (graph.objects()).filter(|&it| is_finalizer[graph.class_of(it).index()]);
-    let waiting: Vec<ObjectNumber> = finalizers
+    let finalizers = graph.objects_of(&finalizer_classes(snapshot));
+    let waiting: Vec<ObjectNumber> = (finalizers.into_iter())
         .filter(|&finalizer| is_waiting(snapshot, finalizer))
         .filter_map(|finalizer| snapshot.field_object(finalizer, "referent"))
         .collect();

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::index::{Reading, reseal};
-use super::notes::Notes;
+use super::notes::{KeptNotes, Notes};
 use super::{IndexPlace, IndexState, OpenOptions, Snapshot};
 use crate::graph::Inbound;
 use crate::leaks::{LeakOptions, leaks};
@@ -123,6 +123,35 @@ impl Scene {
 }
 
 #[test]
+fn an_index_may_be_written_later() {
+    let scene = Scene::new();
+    fs::remove_file(&scene.index).unwrap();
+    let options = OpenOptions {
+        index: IndexPlace::Folder(scene.folder.path().to_owned()),
+        index_later: true,
+        ..OpenOptions::default()
+    };
+    let mut snapshot = Snapshot::open(&scene.dump, &options).unwrap();
+    assert!(matches!(snapshot.index(), IndexState::None));
+    assert!(!scene.index.exists());
+    // What is noted meanwhile is kept once there is a place for it.
+    snapshot.note("sums", &[7, 8]);
+    assert_eq!(snapshot.noted("sums", 2), None);
+    snapshot.write_index_now();
+    assert!(matches!(snapshot.index(), IndexState::Written { .. }));
+    assert!(matches!(scene.open().index(), IndexState::Used));
+    snapshot.write_index_now();
+    assert!(matches!(snapshot.index(), IndexState::Written { .. }));
+    let folder = scene.folder.path().join("notes");
+    fs::create_dir(&folder).unwrap();
+    snapshot.notes = KeptNotes::waiting();
+    snapshot.note("sums", &[7, 8]);
+    let index = fs::File::open(&scene.index).unwrap();
+    snapshot.notes.begin(Notes::in_folder(folder, &index));
+    assert_eq!(snapshot.noted("sums", 2), Some(vec![7, 8]));
+}
+
+#[test]
 fn sums_that_were_noted_are_those_that_were_made() {
     let scene = Scene::new();
     let by = [RetainedBy::Class, RetainedBy::Package, RetainedBy::Loader];
@@ -132,17 +161,17 @@ fn sums_that_were_noted_are_those_that_were_made() {
     };
     // Without those of earlier runs, and those that it would leave to later ones.
     let mut plain = scene.open();
-    plain.notes = None;
+    plain.notes = KeptNotes::default();
     let folder = scene.folder.path().join("notes");
     fs::create_dir(&folder).unwrap();
     let notes = || Notes::in_folder(folder.clone(), &fs::File::open(&scene.index).unwrap());
     let mut noting = scene.open();
-    noting.notes = notes();
+    noting.notes = KeptNotes::on(notes());
     assert_eq!(rows(&noting), rows(&plain));
     assert_eq!(noting.class_counts(), plain.class_counts());
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 4);
     let mut reading = scene.open();
-    reading.notes = notes();
+    reading.notes = KeptNotes::on(notes());
     assert_eq!(rows(&reading), rows(&plain));
     assert_eq!(reading.class_counts(), plain.class_counts());
     // They come from there.

@@ -20,14 +20,16 @@ mod sub_records;
 mod threads;
 mod values;
 
+use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use memmap2::Mmap;
 
 use crate::contents::Contents;
 use crate::dominators::Dominators;
+use crate::duplicates::Digests;
 use crate::graph::{Graph, Store};
 use crate::numbers::ObjectNumber;
 
@@ -36,7 +38,7 @@ pub(crate) use collections::CollectionNotes;
 pub use collections::{Collection, CollectionKind};
 pub use describe::{Edge, EdgeKind};
 pub use index_files::index_cache;
-use notes::Notes;
+use notes::KeptNotes;
 pub use open::{INDEX_LIMIT, IndexPlace, OpenOptions, SnapshotError, Stage};
 pub use reference_list::ReferenceList;
 pub use threads::{Local, ThreadInfo};
@@ -52,11 +54,15 @@ pub struct Snapshot {
     pub(crate) graph: Graph,
     pub(crate) dominators: Dominators,
     pub(crate) store: Store,
-    pub(crate) index: IndexState,
+    /// Not known until an index that is [written later](OpenOptions::index_later) is there.
+    pub(crate) index: OnceLock<IndexState>,
+    pub(crate) later: Mutex<Option<open::LaterIndex>>,
     /// Where sums over all objects are kept, if the index is.
-    pub(crate) notes: Option<Notes>,
+    pub(crate) notes: KeptNotes,
     pub(crate) collections: CollectionNotes,
     pub(crate) stripped: OnceLock<bool>,
+    /// Until they are asked for.
+    pub(crate) digests: Mutex<Option<io::Result<Digests>>>,
 }
 
 /// The outcome for the index: used, written or not.
@@ -97,9 +103,9 @@ impl Snapshot {
         self.dump
     }
 
-    /// The outcome for the index: used, written or not.
+    /// The outcome for the index: used, written or not, or not yet.
     pub fn index(&self) -> &IndexState {
-        &self.index
+        self.index.get().unwrap_or(&IndexState::None)
     }
 
     /// The graph.
@@ -115,6 +121,12 @@ impl Snapshot {
     /// Where large arrays are to be kept.
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// The digests that were made while the dominators were computed; once.
+    pub(crate) fn take_digests(&self) -> Option<io::Result<Digests>> {
+        let mut digests = self.digests.lock().unwrap_or_else(PoisonError::into_inner);
+        digests.take()
     }
 
     /// The bytes that an object keeps alive, itself included; 0 for objects that no root reaches.

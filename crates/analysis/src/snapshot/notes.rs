@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use zerocopy::IntoBytes;
 
@@ -84,17 +85,65 @@ impl Notes {
     }
 }
 
+/// The notes of a snapshot, whose index may still have to be written.
+#[derive(Debug, Default)]
+pub(crate) struct KeptNotes(Mutex<State>);
+
+#[derive(Debug, Default)]
+enum State {
+    /// The index is not kept, or needs none.
+    #[default]
+    None,
+    /// It is being written. These notes wait for it.
+    Waiting(Vec<(String, Vec<u64>)>),
+    /// It is there.
+    On(Notes),
+}
+
+impl KeptNotes {
+    /// Those on an index that is there.
+    pub fn on(notes: Option<Notes>) -> Self {
+        Self(Mutex::new(notes.map_or(State::None, State::On)))
+    }
+
+    /// Those on an index that is being written.
+    pub fn waiting() -> Self {
+        Self(Mutex::new(State::Waiting(Vec::new())))
+    }
+
+    /// The index is there, or was not written.
+    pub fn begin(&self, notes: Option<Notes>) {
+        let mut state = self.lock();
+        let before = std::mem::replace(&mut *state, State::None);
+        if let (State::Waiting(waiting), Some(notes)) = (before, notes) {
+            for (name, numbers) in waiting {
+                notes.write(&name, &numbers);
+            }
+            *state = State::On(notes);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Snapshot {
     /// Reads the note of this name that an earlier command has written; `None` unless it holds `length`
     /// numbers.
     pub(crate) fn noted(&self, name: &str, length: usize) -> Option<Vec<u64>> {
-        self.notes.as_ref()?.read(name, length)
+        match &*self.notes.lock() {
+            State::On(notes) => notes.read(name, length),
+            State::None | State::Waiting(_) => None,
+        }
     }
 
     /// Keeps numbers for later commands. The name says all that they depend on beside the index.
     pub(crate) fn note(&self, name: &str, numbers: &[u64]) {
-        if let Some(notes) = &self.notes {
-            notes.write(name, numbers);
+        match &mut *self.notes.lock() {
+            State::On(notes) => notes.write(name, numbers),
+            State::Waiting(waiting) => waiting.push((name.to_owned(), numbers.to_vec())),
+            State::None => {}
         }
     }
 }

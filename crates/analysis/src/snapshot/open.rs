@@ -3,18 +3,21 @@
 use std::fs::File;
 use std::io::{self, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use memmap2::Mmap;
 use thiserror::Error;
 
 use super::index::Found;
-use super::notes::Notes;
+use super::notes::{KeptNotes, Notes};
 use super::{CollectionNotes, IndexState, Snapshot, index, index_files, seals};
 use crate::contents::{Contents, ReadError, read_outline};
 use crate::dominators::Dominators;
+use crate::duplicates::Digests;
 use crate::graph::{Follow, Graph, GraphError, GraphOptions, Store};
 use crate::input::{Input, OpenError, Source};
+use crate::parallel;
+use crate::trace::{Work, phase};
 
 /// The steps that take long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +79,11 @@ pub struct OpenOptions<'a> {
     pub only_indexed: bool,
     /// True for object numbers of eight bytes, however few there are.
     pub wide: bool,
+    /// True for a command that works for a while after the snapshot is there, and calls [`Snapshot::write_index_now`] beside that.
+    pub index_later: bool,
+    /// True for a command that will ask for [`duplicates`](crate::duplicates): their walk over the dump is done while dominators are
+    /// computed, if memory is not limited.
+    pub digests: bool,
     /// Receives the number of bytes that a stage has done since the last call, from any thread.
     pub progress: &'a (dyn Fn(Stage, u64) + Sync),
 }
@@ -93,6 +101,8 @@ impl Default for OpenOptions<'_> {
             index_limit: INDEX_LIMIT,
             only_indexed: false,
             wide: false,
+            index_later: false,
+            digests: false,
             progress: &|_, _| {},
         }
     }
@@ -192,13 +202,13 @@ impl Snapshot {
             let mut snapshot = Self::of_unpacked(name, file, damage, options)?;
             snapshot.contents.lacks_elements = left_out.is_so();
             if is_asked_for {
-                snapshot.index = IndexState::Nameless;
+                snapshot.index = IndexState::Nameless.into();
             }
             return Ok(snapshot);
         }
         // Before anything is read, so that the limit holds from the start.
         let store = store(options, &file)?;
-        let mut contents = read_outline(&file, &|range| crate::input::forget(&file, range))?;
+        let mut contents = outline(&file)?;
         contents.lacks_elements = left_out.is_so();
         if let Some(damage) = damage {
             contents.damage.note_first(damage.to_string());
@@ -225,13 +235,17 @@ impl Snapshot {
                         dump,
                         graph,
                         dominators,
-                        index: IndexState::Used,
+                        index: IndexState::Used.into(),
+                        later: Mutex::default(),
                         // An index that is trusted was not looked at in full.
-                        notes: (!options.trusts_index)
-                            .then(|| Notes::on(&place.path))
-                            .flatten(),
+                        notes: KeptNotes::on(
+                            (!options.trusts_index)
+                                .then(|| Notes::on(&place.path))
+                                .flatten(),
+                        ),
                         collections: CollectionNotes::default(),
                         stripped: OnceLock::new(),
+                        digests: Mutex::default(),
                     });
                 }
                 Found::Nothing => places.push(place),
@@ -243,12 +257,38 @@ impl Snapshot {
             return Err(SnapshotError::NoIndex);
         }
         let mut snapshot = Self::build(name, file, contents, dump, options, store)?;
-        (options.progress)(Stage::Index, 0);
-        snapshot.index = snapshot.write_index(&places, &key, options.index_limit);
-        if let IndexState::Written { path, .. } = &snapshot.index {
-            snapshot.notes = Notes::on(path);
+        snapshot.notes = KeptNotes::waiting();
+        snapshot.later = Mutex::new(Some(LaterIndex {
+            places,
+            key,
+            limit: options.index_limit,
+        }));
+        if !options.index_later {
+            (options.progress)(Stage::Index, 0);
+            snapshot.write_index_now();
         }
         Ok(snapshot)
+    }
+
+    /// Writes the index that was to be [written later](OpenOptions::index_later), if there is one to be written.
+    pub fn write_index_now(&self) {
+        let later = self
+            .later
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let Some(later) = later else {
+            return;
+        };
+        let index = phase(Work::Index, 0, || {
+            self.write_index(&later.places, &later.key, later.limit)
+        });
+        self.notes.begin(match &index {
+            IndexState::Written { path, .. } => Notes::on(path),
+            _ => None,
+        });
+        // Who took it from where it lay is the only one.
+        let _ = self.index.set(index);
     }
 
     /// Writes an index to the first place that takes it.
@@ -304,7 +344,7 @@ impl Snapshot {
         options: &OpenOptions<'_>,
     ) -> Result<Self, SnapshotError> {
         let store = store(options, &file)?;
-        let mut contents = read_outline(&file, &|range| crate::input::forget(&file, range))?;
+        let mut contents = outline(&file)?;
         if let Some(damage) = damage {
             contents.damage.note_first(damage.to_string());
         }
@@ -335,7 +375,23 @@ impl Snapshot {
             },
         )?;
         (options.progress)(Stage::Dominators, 0);
-        let dominators = Dominators::new(&graph, &store, options.threads)?;
+        let dominators = || Dominators::new(&graph, &store, options.threads);
+        let (dominators, digests) = match options.digests && !store.is_limited() {
+            true => {
+                // The dominators take one core for most of their time.
+                let threads = (parallel::threads(options.threads) / 2).max(1);
+                let digests = || {
+                    let total = file.len() as u64;
+                    phase(Work::Digests, total, || {
+                        Digests::of(&file, &graph, &store, None, threads)
+                    })
+                };
+                let (dominators, digests) = parallel::both(dominators, digests);
+                (dominators, Some(digests))
+            }
+            false => (dominators(), None),
+        };
+        let dominators = dominators?;
         Ok(Self {
             name,
             file,
@@ -344,12 +400,27 @@ impl Snapshot {
             graph,
             dominators,
             store,
-            index: IndexState::None,
-            notes: None,
+            index: OnceLock::new(),
+            later: Mutex::default(),
+            notes: KeptNotes::default(),
             collections: CollectionNotes::default(),
             stripped: OnceLock::new(),
+            digests: Mutex::new(digests),
         })
     }
+}
+
+fn outline(file: &Mmap) -> Result<Contents, ReadError> {
+    phase(Work::Outline, 0, || {
+        read_outline(file, &|range| crate::input::forget(file, range))
+    })
+}
+
+/// An index that is still to be written.
+pub(crate) struct LaterIndex {
+    places: Vec<Place>,
+    key: index::Key,
+    limit: u64,
 }
 
 /// A place for an index.

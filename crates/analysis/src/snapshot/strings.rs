@@ -4,7 +4,10 @@ use hprof_format::binary::SubRecord;
 use hprof_format::ids::ObjectId;
 
 use super::Snapshot;
+use crate::graph::Graph;
 use crate::heap::{Layout, StringClass, StringSource, Uniform};
+use crate::marks::SharedMarks;
+use crate::numbers::ObjectNumber;
 
 /// Strings that are looked at to tell whether contents were blanked.
 const LOOKED_AT: usize = 500;
@@ -23,11 +26,15 @@ impl Snapshot {
             let is_string: Vec<bool> = (self.graph.classes().list().iter())
                 .map(|class| class.name == "java.lang.String")
                 .collect();
-            let all =
-                || (self.graph.objects()).filter(|&it| is_string[self.graph.class_of(it).index()]);
+            let class_of = |object| self.graph.class_of(ObjectNumber::new(object));
+            let all = SharedMarks::of(self.graph.len(), |object| {
+                is_string[class_of(object).index()]
+            });
+            let all = all.into_marks();
             // The first strings are the VM's own, so some of all are looked at.
-            let step = all().count() / LOOKED_AT + 1;
-            for (number, string) in all().step_by(step).enumerate() {
+            let step = all.len() / LOOKED_AT + 1;
+            let some = all.iter().step_by(step).map(ObjectNumber::new);
+            for (number, string) in some.enumerate() {
                 // Each lies elsewhere, and the system may map megabytes around it.
                 if number % LOOKS == LOOKS - 1 {
                     crate::input::forget(&self.file, 0..self.file.len());
@@ -49,17 +56,17 @@ impl Snapshot {
     }
 }
 
-impl StringSource for Snapshot {
+impl StringSource for Graph {
     fn layout(&self) -> Layout {
-        self.graph.layout().0
+        Self::layout(self).0
     }
 
     fn id_bytes(&self) -> usize {
-        self.graph.id_size().bytes()
+        self.id_size().bytes()
     }
 
     fn string_classes(&self) -> Vec<StringClass> {
-        let classes = self.graph.classes();
+        let classes = self.classes();
         let all = classes.numbers().zip(classes.list());
         let strings = all.filter(|(_, class)| class.name == "java.lang.String" && class.id != 0);
         let described = strings.filter_map(|(number, class)| {
@@ -77,5 +84,19 @@ impl StringSource for Snapshot {
             })
         });
         described.collect()
+    }
+}
+
+impl StringSource for Snapshot {
+    fn layout(&self) -> Layout {
+        StringSource::layout(&self.graph)
+    }
+
+    fn id_bytes(&self) -> usize {
+        self.graph.id_bytes()
+    }
+
+    fn string_classes(&self) -> Vec<StringClass> {
+        self.graph.string_classes()
     }
 }

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
+use hprof_analysis::trace::{Work, phase};
 use hprof_server::rules::{Rule, judge};
 
 use super::convert;
@@ -13,7 +13,7 @@ use crate::findings::{self, Recording};
 use crate::render::foreign;
 use crate::render::out::tell;
 use crate::render::screen::{Style, print, print_json};
-use crate::report::{Phase, Phases, Report, html, markdown};
+use crate::report::{Phases, Report, html, markdown, say_timings};
 use crate::snapshot::{self, HeapArguments};
 use crate::{sheet, written};
 
@@ -42,7 +42,8 @@ pub struct ReportCommand {
     #[arg(long, conflicts_with = "json")]
     md: bool,
 
-    /// Print on standard error when each part of the work began and how long it took.
+    /// Print on standard error when each phase began, how long it took and the CPU time of its threads; JSON has them as
+    /// `timings`.
     #[arg(long)]
     timings: bool,
 
@@ -87,18 +88,6 @@ impl Form {
     }
 }
 
-/// Prints the times of a report's parts; some run side by side.
-fn say_timings(opened: Duration, phases: &[Phase]) {
-    let line = |name: &str, began: Duration, took: Duration| {
-        let (began, took) = (began.as_millis(), took.as_millis());
-        tell!("hprof-rs: {name}: {took} ms, from {began} ms on");
-    };
-    line("opening and dominators", Duration::ZERO, opened);
-    for phase in phases {
-        line(phase.name, opened + phase.began, phase.took);
-    }
-}
-
 impl ReportCommand {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         if let Some(recording) = findings::recording(&self.heap.file)? {
@@ -111,34 +100,44 @@ impl ReportCommand {
             );
         }
         let form = self.form()?;
-        let began = Instant::now();
-        let snapshot = snapshot::open(&self.heap.file, &self.heap.look)?;
-        let opened = began.elapsed();
-        let phases = Phases::begin();
-        let report = Report::new(&snapshot, &phases);
-        let phases = phases.end();
+        let phases = Phases::begin(!self.heap.look.no_index);
+        let report = phases.see(|| -> anyhow::Result<Report> {
+            let snapshot = snapshot::open_for(&self.heap.file, &self.heap.look, &phases)?;
+            let report = Report::new(&snapshot);
+            phases.pause(|| snapshot::warn_of_index(&snapshot));
+            report
+        });
+        let mut report = report?;
         if self.timings {
-            say_timings(opened, &phases);
+            report.timings = Some(phases.timings());
         }
-        let report = report?;
-        let status = self.judge(&report)?;
         let is_printed = match &self.output {
             None => form != Form::Html,
             Some(output) => output == Path::new("-"),
         };
-        if is_printed && form == Form::Json {
-            print_json(&report)?;
-            return Ok(status);
+        let text = phases.see(|| {
+            phase(Work::Rendering, 0, || {
+                anyhow::Ok(match form {
+                    // Printing makes these itself.
+                    Form::Json if is_printed => String::new(),
+                    Form::Markdown if is_printed => markdown(&report),
+                    Form::Json => foreign::json(&serde_json::to_string_pretty(&report)?),
+                    Form::Markdown => foreign::page(&markdown(&report)),
+                    Form::Html => foreign::markup(&html(&report)?),
+                })
+            })
+        })?;
+        let timings = phases.timings();
+        drop(phases);
+        if self.timings {
+            say_timings(&timings);
         }
-        let text = match form {
-            Form::Json => foreign::json(&serde_json::to_string_pretty(&report)?),
-            // Printing makes it a page itself.
-            Form::Markdown if is_printed => markdown(&report),
-            Form::Markdown => foreign::page(&markdown(&report)),
-            Form::Html => foreign::markup(&html(&report)?),
-        };
+        let status = self.judge(&report)?;
         if is_printed {
-            print(&text)?;
+            match form {
+                Form::Json => print_json(&report)?,
+                Form::Html | Form::Markdown => print(&text)?,
+            };
             return Ok(status);
         }
         let output = match self.output {

@@ -210,14 +210,14 @@ impl Analyser<'_> {
             index: Some(self.analysis.to_owned()),
             ..OpenArguments::default()
         };
-        let snapshot = snapshot::open(file, &look)?;
+        let phases = Phases::begin(true);
+        let snapshot = phases.see(|| snapshot::open_for(file, &look, &phases))?;
+        let mut report = phases.see(|| Report::new(&snapshot))?;
         match snapshot.index() {
             IndexState::Written { .. } | IndexState::Used => {}
             IndexState::Failed(error) => bail!("cannot write the index: {error}"),
             IndexState::None | IndexState::Nameless => bail!("no index was written"),
         }
-        let phases = Phases::begin();
-        let mut report = Report::new(&snapshot, &phases)?;
         self.name.clone_into(&mut report.file);
         if let Some(damage) = damage {
             report

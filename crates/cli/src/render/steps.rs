@@ -46,6 +46,29 @@ struct Line {
     seconds_left: Option<f64>,
 }
 
+/// Tells programs how far a step is: done and in all, in a unit that has no rate.
+pub fn tell(
+    phase: &'static str,
+    (done, total): (u64, u64),
+    unit: &'static str,
+    seconds_left: Option<f64>,
+) {
+    tell_line(&Line {
+        phase,
+        done,
+        total,
+        unit,
+        bytes_per_second: 0.0,
+        seconds_left,
+    });
+}
+
+fn tell_line(line: &Line) {
+    if let Ok(text) = serde_json::to_string(line) {
+        out::tell_line(&text);
+    }
+}
+
 /// A step that takes long.
 pub struct Step(Mutex<Figures>);
 
@@ -96,16 +119,13 @@ impl Figures {
             done => done as f64 / seconds.max(1e-3),
         };
         let left = self.total.saturating_sub(self.done);
-        let line = Line {
+        tell_line(&Line {
             phase: self.phase,
             done: self.done,
             total: self.total,
             unit: "bytes",
             bytes_per_second: rate.round(),
             seconds_left: (rate > 0.0 && self.total > 0).then(|| left as f64 / rate),
-        };
-        if let Ok(text) = serde_json::to_string(&line) {
-            out::tell_line(&text);
-        }
+        });
     }
 }

@@ -8,12 +8,13 @@ use hprof_analysis::duplicates::{Duplicates, duplicates};
 use hprof_analysis::leaks::{LeakOptions, ObjectShare, largest_in, leaks};
 use hprof_analysis::numbers::{ObjectNumber, Place};
 use hprof_analysis::observations::observations_with;
+use hprof_analysis::parallel::both;
 use hprof_analysis::retained::{RetainedBy, RetainedRow, retained_by_several};
 use hprof_analysis::snapshot::Snapshot;
+use hprof_analysis::trace::{Timing, Work, phase};
 use serde::Serialize;
 
 use super::details::{Detail, Details};
-use super::phases::{Phases, both};
 use crate::observations::{Said, said};
 use crate::render::screen::plural;
 use crate::snapshot;
@@ -73,6 +74,9 @@ pub struct Report {
     pub duplicates: Duplicates,
     /// System properties, secrets masked.
     pub properties: Vec<(String, String)>,
+    /// The times of the phases, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timings: Option<Vec<Timing>>,
 }
 
 /// Totals of a dump.
@@ -128,38 +132,50 @@ pub struct ThreadRow {
 }
 
 impl Report {
-    /// Looks at all of a snapshot, in two threads: what follows dominators and paths, and the sums over contents.
+    /// Looks at all of a snapshot, and writes its index if that is still to be done. Three rows of phases need nothing of each other and run side by side: suspects with what follows
+    /// paths, retained sizes, and sums over contents.
     ///
     /// # Errors
     /// If there is no room for the paths.
-    pub fn new(snapshot: &Snapshot, phases: &Phases) -> anyhow::Result<Self> {
+    pub fn new(snapshot: &Snapshot) -> anyhow::Result<Self> {
         let by_paths = || -> anyhow::Result<_> {
             let dead_objects = match snapshot.graph().is_android() {
-                true => phases.run("objects of Android that are dead", || traces(snapshot))?,
+                true => phase(Work::DeadObjects, 0, || traces(snapshot))?,
                 false => Vec::new(),
             };
-            let leaks = phases.run("suspects", || leaks(snapshot, LeakOptions::default()))?;
+            let leaks = phase(Work::Suspects, 0, || {
+                leaks(snapshot, LeakOptions::default())
+            })?;
+            let (tree, objects) = phase(Work::Largest, 0, || {
+                let least = (snapshot.dominators().live_bytes() / 300).max(1);
+                let objects = largest_in(snapshot, None, OBJECTS, |_| true);
+                (tree(snapshot, None, least, 6), objects)
+            });
+            let threads = phase(Work::Threads, 0, || threads(snapshot));
+            Ok((dead_objects, leaks, tree, objects, threads))
+        };
+        let retained = || {
             let by = [RetainedBy::Class, RetainedBy::Package, RetainedBy::Loader];
-            let tables = phases.run("retained sizes", || retained_by_several(snapshot, &by))?;
-            Ok((dead_objects, leaks, tables))
+            phase(Work::RetainedSizes, 0, || {
+                retained_by_several(snapshot, &by)
+            })
         };
         let sums = || -> anyhow::Result<_> {
-            let duplicates = phases.run("duplicates", || duplicates(snapshot, OBJECTS))?;
-            let direct = phases.run("direct memory", || direct_memory(snapshot));
-            let observations = phases.run("observations", || {
+            let duplicates = phase(Work::Duplicates, 0, || duplicates(snapshot, OBJECTS))?;
+            let direct = phase(Work::DirectMemory, 0, || direct_memory(snapshot));
+            let observations = phase(Work::Observations, 0, || {
                 observations_with(snapshot, direct.clone())
             });
             Ok((duplicates, direct, observations))
         };
-        let (by_paths, sums) = both(by_paths, sums);
-        let (dead_objects, leaks, tables) = by_paths?;
-        let (duplicates, direct, observations) = sums?;
-        let (tree, objects) = phases.run("largest objects", || {
-            let least = (snapshot.dominators().live_bytes() / 300).max(1);
-            let objects = largest_in(snapshot, None, OBJECTS, |_| true);
-            (tree(snapshot, None, least, 6), objects)
-        });
-        let threads = phases.run("threads", || threads(snapshot));
+        let retained_and_index = || {
+            let tables = retained();
+            snapshot.write_index_now();
+            tables
+        };
+        let (by_paths, (tables, sums)) = both(by_paths, || both(retained_and_index, sums));
+        let (dead_objects, leaks, tree, objects, threads) = by_paths?;
+        let (tables, (duplicates, direct, observations)) = (tables?, sums?);
         let mut tables = tables.into_iter();
         let [classes_by, packages, loaders_by] =
             std::array::from_fn(|_| tables.next().unwrap_or_default());
@@ -187,7 +203,7 @@ impl Report {
             .iter()
             .filter(|class| class.is_described);
         let loaders: std::collections::HashSet<u64> = classes.clone().map(|c| c.loader).collect();
-        let details = phases.run("details of objects", || {
+        let details = phase(Work::Details, 0, || {
             Details::of(snapshot, &leaks, &dead_objects, &tree, &objects, &threads)
         });
         Ok(Self {
@@ -221,6 +237,7 @@ impl Report {
             details,
             duplicates,
             properties: snapshot.system_properties(),
+            timings: None,
         })
     }
 }

@@ -9,4 +9,4 @@ mod phases;
 pub use data::Report;
 pub use html::html;
 pub use markdown::markdown;
-pub use phases::{Phase, Phases};
+pub use phases::{Phases, say_timings};

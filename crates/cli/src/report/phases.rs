@@ -1,108 +1,187 @@
-//! The phases of a report: shown while they run, and timed.
+//! The phases of a report: shown while they run, with an estimate, and timed.
 
-use std::panic::resume_unwind;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
+use hprof_analysis::trace::{Progress, Timing, Trace, Work};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::render::out;
-use crate::render::steps::{self, Step};
+use crate::render::out::tell;
+use crate::render::steps;
 
-/// The parts that [`Report::new`](super::Report::new) works out, for the share that is done.
-const PARTS: usize = 8;
+/// How often progress is looked at.
+const PAUSE: Duration = Duration::from_millis(200);
+/// The parts of the whole in lines for programs.
+const PARTS: u64 = 1000;
+/// Less time than this is not told as time that is left.
+const SHORT: Duration = Duration::from_secs(1);
+const MINUTE: Duration = Duration::from_secs(60);
 
-/// Shows which parts of a report are being worked out, and keeps when each began and how long it took.
+/// Shows how far a report is, from the opening of the dump on, and keeps the times of its phases.
 pub struct Phases {
-    began: Instant,
+    trace: Trace,
+    /// The phases that may come.
+    works: Vec<Work>,
     bar: Option<ProgressBar>,
-    _step: Option<Step>,
-    done: AtomicUsize,
-    running: Mutex<Vec<&'static str>>,
-    times: Mutex<Vec<Phase>>,
-}
-
-/// The time of a part.
-#[derive(Debug, Clone, Copy)]
-pub struct Phase {
-    /// Its name.
-    pub name: &'static str,
-    /// From the start of the report to its start.
-    pub began: Duration,
-    /// Its length.
-    pub took: Duration,
+    /// The steps of [`crate::snapshot::open_for`] report the opening to programs.
+    is_opened: Arc<AtomicBool>,
+    /// The thread that looks; it ends when the sender goes.
+    showing: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Phases {
-    /// Begins, with a line on a terminal that is written to, or a step for programs.
-    pub fn begin() -> Self {
+    /// Begins, with a line on a terminal that is written to, or lines for programs.
+    pub fn begin(has_index: bool) -> Self {
+        let works = Work::ALL.iter().copied();
+        let works: Vec<Work> = works
+            .filter(|&work| has_index || work != Work::Index)
+            .collect();
+        let trace = Trace::begin();
         let bar = (!steps::are_told() && out::tells_terminal()).then(|| {
             let target = ProgressDrawTarget::stderr_with_hz(10);
-            let bar = ProgressBar::with_draw_target(Some(PARTS as u64), target);
-            if let Ok(style) =
-                ProgressStyle::with_template("{spinner} report, {pos} of {len} parts: {msg}")
-            {
+            let bar = ProgressBar::with_draw_target(None, target);
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
                 bar.set_style(style);
             }
             bar.enable_steady_tick(Duration::from_millis(100));
             bar
         });
+        let is_opened = Arc::new(AtomicBool::new(false));
+        let showing = (bar.is_some() || steps::are_told()).then(|| {
+            let (ending, ended) = mpsc::channel();
+            let (trace, bar, is_opened) = (trace.clone(), bar.clone(), Arc::clone(&is_opened));
+            let works = works.clone();
+            let look = move || {
+                while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(PAUSE) {
+                    let progress = trace.progress(&works);
+                    match &bar {
+                        Some(bar) => bar.set_message(line(&progress)),
+                        None if is_opened.load(Ordering::Relaxed) => tell_programs(&progress),
+                        None => {}
+                    }
+                }
+            };
+            (ending, thread::spawn(look))
+        });
         Self {
-            began: Instant::now(),
+            trace,
+            works,
             bar,
-            _step: steps::are_told().then(|| Step::begin("report", 0)),
-            done: AtomicUsize::new(0),
-            running: Mutex::default(),
-            times: Mutex::default(),
+            is_opened,
+            showing,
         }
     }
 
-    /// Works out the part `name`.
-    pub fn run<T>(&self, name: &'static str, work: impl FnOnce() -> T) -> T {
-        let began = self.began.elapsed();
-        self.show(|running| running.push(name));
-        let made = work();
-        self.done.fetch_add(1, Ordering::Relaxed);
-        self.show(|running| running.retain(|it| *it != name));
-        let took = self.began.elapsed() - began;
-        if let Ok(mut times) = self.times.lock() {
-            times.push(Phase { name, began, took });
-        }
-        made
+    /// Runs work whose phases are shown and timed.
+    pub fn see<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.trace.enter(work)
     }
 
-    fn show(&self, change: impl FnOnce(&mut Vec<&'static str>)) {
-        let Ok(mut running) = self.running.lock() else {
-            return;
-        };
-        change(&mut running);
-        if let Some(bar) = &self.bar {
-            bar.set_position(self.done.load(Ordering::Relaxed) as u64);
-            bar.set_message(running.join(", "));
+    /// Prints something while the line is away.
+    pub fn pause<T>(&self, print: impl FnOnce() -> T) -> T {
+        match &self.bar {
+            Some(bar) => bar.suspend(print),
+            None => print(),
         }
     }
 
-    /// Removes the line, and returns the times of the parts in the order in which they began.
-    pub fn end(self) -> Vec<Phase> {
-        if let Some(bar) = self.bar {
-            bar.finish_and_clear();
+    /// Tells programs from now on that the report is being worked out.
+    pub fn opened(&self) {
+        if steps::are_told() {
+            tell_programs(&self.trace.progress(&self.works));
         }
-        let mut times = self.times.into_inner().unwrap_or_default();
-        times.sort_by_key(|phase| phase.began);
-        times
+        self.is_opened.store(true, Ordering::Relaxed);
+    }
+
+    /// The times of the phases that have ended so far.
+    pub fn timings(&self) -> Vec<Timing> {
+        self.trace.timings()
     }
 }
 
-/// Runs two pieces of work side by side.
-pub fn both<A, B: Send>(one: impl FnOnce() -> A, other: impl FnOnce() -> B + Send) -> (A, B) {
-    thread::scope(|scope| {
-        let other = scope.spawn(other);
-        let made = one();
-        match other.join() {
-            Ok(rest) => (made, rest),
-            Err(panic) => resume_unwind(panic),
+impl Drop for Phases {
+    fn drop(&mut self) {
+        if let Some((ending, thread)) = self.showing.take() {
+            drop(ending);
+            // It has nothing to say.
+            let _ = thread.join();
         }
-    })
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn tell_programs(progress: &Progress) {
+    let done = (progress.done * PARTS as f64) as u64;
+    let left = progress.left.map(|left| left.as_secs_f64());
+    steps::tell("report", (done.min(PARTS), PARTS), "parts", left);
+}
+
+/// The progress as a line, such as `report, 43 %, about 5 s left: duplicates, suspects`.
+fn line(progress: &Progress) -> String {
+    let running = progress.running.iter().map(|(name, part)| match part {
+        Some(part) => format!("{name} {:.0} %", 100.0 * part),
+        None => (*name).to_owned(),
+    });
+    let running: Vec<String> = running.collect();
+    let left = match progress.left {
+        Some(left) if left >= 2 * MINUTE => {
+            format!(", about {} min left", left.as_secs() / MINUTE.as_secs())
+        }
+        Some(left) if left >= SHORT => format!(", about {} s left", left.as_secs()),
+        _ => String::new(),
+    };
+    let done = 100.0 * progress.done;
+    format!("report, {done:.0} %{left}: {}", running.join(", "))
+}
+
+/// Prints the times of phases, those of the threads with them; some run side by side.
+pub fn say_timings(timings: &[Timing]) {
+    for timing in timings {
+        let threads: Vec<String> = (timing.threads.iter())
+            .map(|it| format!("{} {:.0}", it.thread, it.cpu_ms))
+            .collect();
+        tell!(
+            "hprof-rs: {}: {:.0} ms, from {:.0} ms on; CPU {:.0} ms ({})",
+            timing.phase,
+            timing.wall_ms,
+            timing.began_ms,
+            timing.cpu_ms,
+            threads.join(", ")
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_has_phases_and_an_estimate() {
+        let progress = |done, left, running| {
+            line(&Progress {
+                done,
+                left,
+                running,
+            })
+        };
+        let running = vec![("references", Some(0.25)), ("suspects", None)];
+        let left = Some(Duration::from_secs(65));
+        assert_eq!(
+            progress(0.333, left, running.clone()),
+            "report, 33 %, about 65 s left: references 25 %, suspects"
+        );
+        let left = Some(Duration::from_secs(605));
+        let shown = progress(0.333, left, running);
+        assert!(shown.contains(", about 10 min left: "), "{shown}");
+        assert_eq!(
+            progress(0.01, None, vec![("objects", None)]),
+            "report, 1 %: objects"
+        );
+    }
 }

@@ -10,14 +10,25 @@ use crate::render::screen::bytes;
 use crate::render::steps::{self, Step};
 
 /// A bar on standard error for each stage that takes long.
-#[derive(Default)]
 pub struct Progress {
+    /// False if another one shows the progress to people. Programs have their lines in any case.
+    has_bars: bool,
     bar: Option<ProgressBar>,
     stage: Option<Stage>,
     step: Option<Step>,
 }
 
 impl Progress {
+    /// Nothing is done yet.
+    pub fn new(has_bars: bool) -> Self {
+        Self {
+            has_bars,
+            bar: None,
+            stage: None,
+            step: None,
+        }
+    }
+
     /// More bytes are done with.
     pub fn tell(&mut self, stage: Stage, bytes: u64) {
         if steps::are_told() {
@@ -30,7 +41,7 @@ impl Progress {
             }
             return;
         }
-        if !out::tells_terminal() {
+        if !self.has_bars || !out::tells_terminal() {
             return;
         }
         if self.stage != Some(stage) {
