@@ -6,13 +6,13 @@ use java_test_harness::{Jdk, Outcome, Run};
 use super::Arguments;
 use super::figures::{Figure, Figures, Wanted, median};
 
-/// Few enough in a second for each to be timed.
-const CALLS: &str = "400000";
+/// In a round; few enough in a second for each to be timed.
+const CALLS: &str = "20000";
 
-/// A method of two microseconds, with and without hooks.
+/// A method of ten nanoseconds, with and without hooks.
 pub fn slow(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     for jdk in Jdk::tested() {
-        let case = format!("{jdk}, a call of 2 us");
+        let case = format!("{jdk}, a call of 10 ns");
         if !arguments.chooses(&case) {
             continue;
         }
