@@ -53,8 +53,11 @@ fn packed(timeline: &Timeline, measure: Measure) -> (Clock, Vec<u64>, Packed) {
     let bytes = STANDARD.decode(&packed.data).expect("base64");
     let mut numbers = Vec::new();
     let (mut value, mut shift) = (0, 0);
-    for byte in DeflateDecoder::new(&*bytes).bytes() {
-        let byte = byte.expect("deflated");
+    let mut unpacked = Vec::new();
+    DeflateDecoder::new(&*bytes)
+        .read_to_end(&mut unpacked)
+        .expect("deflated");
+    for byte in unpacked {
         value |= u64::from(byte & 0x7f) << shift;
         shift += 7;
         if byte < 0x80 {
