@@ -19,6 +19,7 @@ mod objects;
 mod parquet;
 #[path = "../../../../crates/server/tests/support/postgres.rs"]
 mod postgres;
+mod pushed;
 mod read;
 mod rewriting;
 mod same;
@@ -158,6 +159,11 @@ const BENCHMARKS: &[(&str, &str, Benchmark)] = &[
         "serve",
         "a server under load: idle, uploads, readers, views, report",
         serve::serve,
+    ),
+    (
+        "pushed",
+        "profiles that 200 programs push to a server: rate, size, questions",
+        pushed::pushed,
     ),
     (
         "fleet",

@@ -186,6 +186,18 @@ impl Client {
         Ok(serde_json::from_slice(&body)?)
     }
 
+    /// Pushes a profile of OTLP.
+    pub fn push(&self, path: &str, body: &[u8]) -> Result<()> {
+        let request = self.agent.post(format!("{}{path}", self.base));
+        let request = request.header("authorization", &self.bearer);
+        let request = request.header("content-type", "application/x-protobuf");
+        let mut answer = request.send(body)?;
+        let status = answer.status().as_u16();
+        let text = answer.body_mut().read_to_string()?;
+        ensure!(status == 200, "push: {status} {text}");
+        Ok(())
+    }
+
     /// Uploads a file; gives the dump's id.
     pub fn upload(&self, file: &Path) -> Result<String> {
         let request = self
