@@ -15,6 +15,11 @@ const MAGIC: [u8; 4] = [0xca, 0xfe, 0xc0, 0xc0];
 const PROLOGUE: usize = 32;
 const ENTRY: usize = 20;
 
+/// Reads a number of four bytes in the byte order of the file.
+type Four = fn([u8; 4]) -> u32;
+/// Reads a number of eight bytes.
+type Eight = fn([u8; 8]) -> i64;
+
 /// The counters, by name.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct PerfData {
@@ -39,7 +44,7 @@ impl PerfData {
         if prologue[..4] != MAGIC || prologue[5] != 2 {
             return None;
         }
-        let (order, long_order): (fn([u8; 4]) -> u32, fn([u8; 8]) -> i64) = match prologue[4] {
+        let (order, long_order): (Four, Eight) = match prologue[4] {
             0 => (u32::from_be_bytes, i64::from_be_bytes),
             1 => (u32::from_le_bytes, i64::from_le_bytes),
             _ => return None,

@@ -1,7 +1,7 @@
 //! Reads an `ExportProfilesServiceRequest` of any sender.
 //!
 //! Versions 1.7 to 1.11 of opentelemetry-proto number the fields of profiles and samples differently and do not say
-//! their version. [`Layout`] finds it by the types of the fields, over all samples of a request.
+//! their version. `layout.rs` finds it by the types of the fields, over all samples of a request.
 
 mod layout;
 mod tables;
@@ -179,6 +179,9 @@ const FRAME_ROOM: (usize, usize) = (4, 1 << 20);
 /// Deeper stacks lose their outermost frames.
 const MAX_DEPTH: usize = 2048;
 
+/// Labels, and the costs of each kind of values under them.
+type Part = (Vec<(String, String)>, Vec<Vec<Point>>);
+
 /// The labels and the thread of a sample.
 #[derive(Clone, Copy)]
 struct Source {
@@ -232,7 +235,7 @@ impl<'a> Reader<'a> {
             .map(|&[_, kind, unit]| (self.tables.string(kind), self.tables.string(unit)))
             .collect();
         // One for each set of labels and kind of values.
-        let mut parts: Vec<(Vec<(String, String)>, Vec<Vec<Point>>)> = Vec::new();
+        let mut parts: Vec<Part> = Vec::new();
         let mut froms: FxHashMap<Vec<u64>, Source> = FxHashMap::default();
         for sample in &head.samples {
             let sample = self.layout.sample(sample);
@@ -302,7 +305,7 @@ impl<'a> Reader<'a> {
         &mut self,
         attributes: &[u64],
         base: &[(String, String)],
-        parts: &mut Vec<(Vec<(String, String)>, Vec<Vec<Point>>)>,
+        parts: &mut Vec<Part>,
         kinds: usize,
     ) -> Source {
         let mut labels = base.to_vec();

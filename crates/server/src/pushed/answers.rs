@@ -144,7 +144,7 @@ impl Rounded {
 }
 
 impl Window {
-    /// The same window with both ends.
+    /// This window with both ends.
     pub fn fixed(self) -> Self {
         let to = self.to.unwrap_or_else(|| Millis::now().0 + 1000);
         let from = self.from.unwrap_or_else(|| to.saturating_sub(HOUR));

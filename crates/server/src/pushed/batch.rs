@@ -22,7 +22,7 @@ const FUTURE: u64 = 3600;
 /// The name of stacks without frames.
 pub(super) const EMPTY: &str = hprof_stacks::EMPTY;
 
-/// What profiles have in common: labels, kind and unit.
+/// Labels, kind and unit that profiles have in common.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Series {
     /// Sender, host, pod and so on.

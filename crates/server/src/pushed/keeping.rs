@@ -79,7 +79,7 @@ impl Pushed {
     }
 }
 
-/// Takes segments out of the list, and removes their files. Who reads them has them open.
+/// Removes the files of segments that do not count any more. Readers have them open.
 fn drop_segments(shared: &Shared, gone: &[u64]) -> io::Result<()> {
     for &number in gone {
         fs::remove_file(shared.segment(number))?;

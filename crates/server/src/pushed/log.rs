@@ -30,7 +30,7 @@ pub(super) enum Protocol {
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub protocol: Protocol,
-    /// Whether the body is gzipped as a whole.
+    /// True if the body is gzipped as a whole.
     pub is_packed: bool,
     /// When it came, in seconds since 1970-01-01 UTC.
     pub came: u64,

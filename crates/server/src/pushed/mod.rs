@@ -1,10 +1,10 @@
 //! Profiles that other programs push, kept and asked about (docs/continuous.md).
 //!
-//! A request is decoded, written to a log ([`log`]) and acknowledged when the log is on the disk; one write serves all
-//! requests that wait. Its costs are added to those in memory ([`head`]) as sums of a second, a thread and a stack. When
-//! there are enough of them they become a segment ([`segment`]), which the index ([`index`]) has count in the place of
+//! A request is decoded, written to a log (`log.rs`) and acknowledged when the log is on the disk; one write serves all
+//! requests that wait. Its costs are added to those in memory (`head.rs`) as sums of a second, a thread and a stack. When
+//! there are enough of them they become a segment (`segment.rs`), which the index (`index.rs`) has count in the place of
 //! the log, in one transaction: what was acknowledged counts once, wherever the process is killed. Segments are merged
-//! and go by age and space ([`keeping`]).
+//! and go by age and space (`keeping.rs`).
 
 mod answers;
 mod batch;
@@ -84,7 +84,7 @@ impl From<Wrong> for Refusal {
     }
 }
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Taken {
     /// Profiles that are not kept.
@@ -130,13 +130,29 @@ struct Counters {
     waiting: AtomicU64,
 }
 
-/// What there is.
+/// Counts a request that waits, until it does not or its client is gone.
+struct Waits<'a>(&'a AtomicU64);
+
+impl<'a> Waits<'a> {
+    fn new(counter: &'a AtomicU64) -> Self {
+        counter.fetch_add(1, Ordering::Relaxed);
+        Self(counter)
+    }
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// All costs: those in memory, and the segments.
 struct Held {
     head: Head,
     segments: Vec<Arc<Segment>>,
 }
 
-/// What the store shares with its thread.
+/// The part of the store that its thread shares.
 struct Shared {
     folder: PathBuf,
     index: Index,
@@ -154,10 +170,10 @@ struct Job {
     done: oneshot::Sender<io::Result<()>>,
 }
 
-/// What the store's thread is to do.
+/// A task of the store's thread.
 enum Task {
     /// Write a request.
-    Write(Job),
+    Write(Box<Job>),
     /// Make a segment of what is in memory.
     Segment(oneshot::Sender<io::Result<()>>),
 }
@@ -382,21 +398,16 @@ impl Pushed {
         if !batch.costs.is_empty() {
             let (done, answer) = oneshot::channel();
             let job = Job { entry, batch, done };
-            counters.waiting.fetch_add(1, Ordering::Relaxed);
-            let queued = self.queue.try_send(Task::Write(job));
+            let _waits = Waits::new(&counters.waiting);
+            let queued = self.queue.try_send(Task::Write(Box::new(job)));
             let answer = match queued {
                 Ok(()) => answer.await,
-                Err(TrySendError::Full(_)) => {
-                    counters.waiting.fetch_sub(1, Ordering::Relaxed);
-                    return Err(Refusal::Busy);
-                }
+                Err(TrySendError::Full(_)) => return Err(Refusal::Busy),
                 Err(TrySendError::Disconnected(_)) => {
-                    counters.waiting.fetch_sub(1, Ordering::Relaxed);
                     let problem = Problem::internal("the thread of pushed profiles has ended");
                     return Err(Refusal::Failed(problem));
                 }
             };
-            counters.waiting.fetch_sub(1, Ordering::Relaxed);
             let written = answer.map_err(|error| Refusal::Failed(Problem::internal(error)))?;
             written.map_err(Refusal::Disk)?;
         }

@@ -1,4 +1,4 @@
-//! The rows that a question is about, source by source: what is in memory, then each segment.
+//! The rows that a question is about, source by source: memory, then each segment.
 
 use std::io;
 use std::sync::Arc;
@@ -22,10 +22,13 @@ pub(super) struct Wanted {
     pub to: u32,
 }
 
+/// Costs of a series.
+type Rows = Vec<(At, u64)>;
+
 /// Rows of some series, and the stacks that they refer to.
 pub(super) struct Source {
     pub stacks: Stacks,
-    pub parts: Vec<(Arc<Series>, Vec<(At, u64)>)>,
+    pub parts: Vec<(Arc<Series>, Rows)>,
 }
 
 impl Wanted {
@@ -56,7 +59,7 @@ impl Wanted {
 }
 
 impl Pushed {
-    /// What is in memory, and the segments, of one moment.
+    /// The rows in memory, and the segments, of one moment.
     fn now(&self, wanted: &Wanted) -> (Source, Vec<Arc<Segment>>) {
         let held = self.shared.held.read();
         let head = &held.head;

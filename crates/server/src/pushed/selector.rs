@@ -47,11 +47,14 @@ fn is_like(one: &str, other: &str) -> bool {
 
 /// The value of a label of a series; empty if it has none.
 pub(super) fn value<'a>(series: &'a Series, name: &str) -> &'a str {
-    let name = full(name);
-    let found = series.labels.get(name).or_else(|| {
-        let mut labels = series.labels.iter();
-        labels.find(|label| is_like(label.0, name)).map(|it| it.1)
-    });
+    let labelled = |name: &str| {
+        series.labels.get(name).or_else(|| {
+            let mut labels = series.labels.iter();
+            labels.find(|label| is_like(label.0, name)).map(|it| it.1)
+        })
+    };
+    // A sender may have labels with the short names, too.
+    let found = labelled(full(name)).or_else(|| labelled(name));
     found.map_or("", String::as_str)
 }
 
@@ -114,7 +117,7 @@ impl Selector {
                 "=~" => Test::Matches(regex(&value)?),
                 _ => Test::MatchesNot(regex(&value)?),
             };
-            selector.conditions.push((full(name).to_owned(), test));
+            selector.conditions.push((name.to_owned(), test));
             let behind = behind.trim_start();
             let next = behind
                 .strip_prefix(',')

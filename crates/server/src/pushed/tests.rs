@@ -32,7 +32,7 @@ fn put(store: &Pushed, entry: Entry) {
     let batch = entry.decode().expect("a profile");
     let (done, answer) = oneshot::channel();
     let job = Job { entry, batch, done };
-    assert!(store.queue.send(Task::Write(job)).is_ok());
+    assert!(store.queue.send(Task::Write(Box::new(job))).is_ok());
     answer.blocking_recv().expect("an answer").expect("written");
 }
 
@@ -74,7 +74,7 @@ fn what_is_acknowledged_counts_once_after_every_start() {
             entry("shop{pod=b}", START + 20 * round, "main;work 7\n"),
         );
         assert_eq!(total(&store, "", ALL), 13 * (round + 1));
-        // As if it were killed: nothing is told to the store.
+        // As if it were killed: nothing ends the store in order.
         store = Pushed::open(folder.path()).unwrap();
         assert_eq!(total(&store, "", ALL), 13 * (round + 1));
     }

@@ -30,7 +30,7 @@ const MAX_AGE: Duration = Duration::from_secs(300);
 /// How long after a failure the next attempt is made.
 const AGAIN: Duration = Duration::from_secs(10);
 
-/// Who waits for a segment.
+/// The asker of a segment.
 type Wish = oneshot::Sender<io::Result<()>>;
 
 /// The thread's state.
@@ -63,13 +63,13 @@ impl Writer {
         loop {
             let mut due = None;
             match tasks.recv_timeout(PAUSE) {
-                Ok(Task::Write(job)) => due = self.write(job, tasks),
+                Ok(Task::Write(job)) => due = self.write(*job, tasks),
                 Ok(Task::Segment(done)) => due = Some(done),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             if let Some(done) = due {
-                // Who asked may be gone.
+                // The asker may be gone.
                 let _ = done.send(self.segment());
             } else if self.is_due() {
                 self.keep();
@@ -93,7 +93,7 @@ impl Writer {
             match tasks.try_recv() {
                 Ok(Task::Write(job)) => {
                     job.entry.encode(&mut bytes);
-                    together.push(job);
+                    together.push(*job);
                 }
                 Ok(Task::Segment(done)) => {
                     wish = Some(done);
