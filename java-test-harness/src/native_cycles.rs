@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::{Jdk, Outcome, Run, Running, TextProfile, agent_library, control_socket};
 
-/// What cycles have shown.
+/// Findings of the cycles.
 pub struct NativeCycles {
     /// The program's end.
     pub outcome: Outcome,

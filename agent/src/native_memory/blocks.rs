@@ -59,7 +59,7 @@ unsafe impl Zeroed for Place {}
 /// The table: buckets of some places, and two buckets for each address.
 pub(super) struct Blocks {
     buckets: &'static [Bucket],
-    /// Those of the first bucket first.
+    /// The places of all buckets, in their order.
     places: &'static [Place],
     /// Sampled blocks for which there was no place.
     unfollowed: AtomicU64,

@@ -49,7 +49,7 @@ const ENABLE: libc::c_ulong = 0x2400;
 const DISABLE: libc::c_ulong = 0x2401;
 const REFRESH: libc::c_ulong = 0x2402;
 const RESET: libc::c_ulong = 0x2403;
-/// Of fcntl.h.
+/// Commands of fcntl.h.
 const F_SETSIG: i32 = 10;
 const F_SETOWN_EX: i32 = 15;
 const F_OWNER_TID: i32 = 0;
@@ -117,7 +117,7 @@ impl PerfEvent {
         let try_it = |event: Self| event.open(tid).map(|file| (event, file));
         let (event, file) = try_it(of(true))
             .or_else(|error| match error.raw_os_error() {
-                // What happens in the kernel alone has no other part.
+                // An event of the kernel alone has no other part.
                 Some(libc::EACCES | libc::EPERM) if !is_of_kernel(&sampling.event) => {
                     try_it(of(false))
                 }

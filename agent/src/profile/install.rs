@@ -133,7 +133,7 @@ impl Parts {
         if settings.modes.cpu_samples && settings.depth > 0 {
             self.engine = match choose(jvmti, settings) {
                 Ok(engine) => engine,
-                // What a kernel or container forbids is no mistake in the options: other modes go on.
+                // A kernel or container that forbids it is no mistake in the options: other modes go on.
                 Err(text) if settings.event.is_some() => {
                     report::error(&text);
                     Engine::None

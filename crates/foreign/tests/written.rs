@@ -47,7 +47,7 @@ fn a_recording_that_was_written_is_read_back() {
     assert_eq!(names(&back), names(&original));
 }
 
-/// What was allocated is read back in sums; blocks that were freed have two events.
+/// Sums of allocations are read back; blocks that were freed have two events.
 #[test]
 fn native_memory_is_allocated_and_freed() {
     let file = b"a/B.main;a/B.work 12\na/B.main;libc.so.6 3\n";

@@ -4,8 +4,8 @@ use std::fmt;
 
 use crate::ids::TraceSerial;
 
-/// What a stack had allocated in the first half of a recording and had not freed when the profile was written. A profile has
-/// remarks of the largest, which the agent writes and readers take from its comments.
+/// Memory that a stack had allocated in the first half of a recording and had not freed when the profile was written. A profile
+/// has remarks of the largest, which the agent writes and readers take from its comments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
     /// Its place by bytes, from 1 on.

@@ -87,7 +87,7 @@ pub struct SignalEngine {
     is_wall: AtomicBool,
     /// The event that takes samples; threads have timers if there is none.
     event: RwLock<Option<PerfEvent>>,
-    /// What a signal of the event counts; 0 if there is none.
+    /// Events that a signal counts; 0 if there is none.
     event_weight: AtomicU32,
     /// The handler arms the event again.
     is_armed: AtomicBool,
@@ -504,7 +504,7 @@ impl SignalEngine {
     }
 }
 
-/// What a signal of an event counts; 0 if there is none.
+/// Events that a signal counts; 0 if there is none.
 fn weight_of(event: Option<&PerfEvent>) -> u32 {
     event.map_or(0, PerfEvent::weight)
 }

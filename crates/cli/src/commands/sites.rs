@@ -287,7 +287,7 @@ impl Words {
     }
 }
 
-/// What is held for long, the most first, by the last table's remarks.
+/// Memory that is held for long, the most first, by the last table's remarks.
 fn held(contents: &Contents) -> impl Iterator<Item = Held> {
     let all: Vec<Held> = contents
         .comments

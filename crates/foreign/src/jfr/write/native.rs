@@ -21,7 +21,7 @@ pub struct NativeMemory<'a> {
     pub live: Option<&'a Weights>,
 }
 
-/// What each stack has freed.
+/// Bytes that each stack has freed.
 struct Freed<'a> {
     left: FxHashMap<(TraceSerial, Option<&'a str>), u64>,
 }
