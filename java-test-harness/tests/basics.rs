@@ -66,7 +66,12 @@ fn every_counter_of_a_profile_is_in_the_document() {
             let profile = run.expect_status(0).profile();
             let words = profile.comments.iter().filter(|line| {
                 // These lines tell who wrote the profile, and reasons with their own words.
-                let others = ["hprof-rs agent:", "hprof-rs: skipped_"];
+                let others = [
+                    "hprof-rs agent:",
+                    "hprof-rs vm:",
+                    "hprof-rs command:",
+                    "hprof-rs: skipped_",
+                ];
                 line.starts_with("hprof-rs") && !others.iter().any(|start| line.starts_with(start))
             });
             let words = words.flat_map(|line| line.split_whitespace());

@@ -3,7 +3,7 @@
 //! Neither format of HPROF has a place for them, so they are texts that readers pass over, as those of [`events`](crate::events) are:
 //!
 //! ```text
-//! hprof-rs run: began=2026-11-29T11:14:00+01:00 run_ms=20000 cpu_ms=2100 cpus=4 interval_us=10000 clock=cpu depth=64 host=web-1
+//! hprof-rs run: began=2026-11-29T11:14:00+01:00 run_ms=20000 process_cpu_ms=2100 cpus=4 interval_us=10000 clock=cpu depth=64 host=web-1
 //! hprof-rs vm: OpenJDK 64-Bit Server VM 17.0.9+9
 //! hprof-rs command: java -Xmx2g -jar shop.jar (3 arguments)
 //! ```
@@ -57,7 +57,7 @@ impl RunFacts {
         let millis = |time: Duration| time.as_millis().to_string();
         word("began", self.began.clone());
         word("run_ms", self.run.map(millis));
-        word("cpu_ms", self.cpu.map(millis));
+        word("process_cpu_ms", self.cpu.map(millis));
         word("cpus", self.cpus.map(|it| it.to_string()));
         word(
             "interval_us",
@@ -103,7 +103,7 @@ impl RunFacts {
         match name {
             "began" => self.began = Some(value.to_owned()),
             "run_ms" => self.run = millis(),
-            "cpu_ms" => self.cpu = millis(),
+            "process_cpu_ms" => self.cpu = millis(),
             "cpus" => self.cpus = value.parse().ok(),
             "interval_us" => self.interval = value.parse().ok().map(Duration::from_micros),
             "clock" => self.clock = Clock::of_word(value),

@@ -32,7 +32,7 @@ rank   self  accum   count trace method
    2 40.00% 90.00%     400 300002 shop.Database.read
    3 10.00% 100.0%     100 300003 java.net.Socket.read
 CPU SAMPLES END
-# hprof-rs run: began=2026-11-29T11:14:00+01:00 run_ms=20000 cpu_ms=2100 cpus=4 interval_us=10000 clock=wall depth=4 host=web-1
+# hprof-rs run: began=2026-11-29T11:14:00+01:00 run_ms=20000 process_cpu_ms=2100 cpus=4 interval_us=10000 clock=wall depth=4 host=web-1
 # hprof-rs vm: OpenJDK 64-Bit Server VM 17.0.15+6
 # hprof-rs command: java -Xmx2g -Ddb.password=... shop.Main (2 arguments)
 ";
