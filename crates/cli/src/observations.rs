@@ -189,6 +189,15 @@ fn not_reached(it: &NotReached) -> (String, Vec<String>) {
             "{held} of it is held by objects that wait for the finalizer."
         ));
     }
+    if it.class_value_bytes > it.bytes / 100 {
+        let class = it.class_value_class.as_ref();
+        let class = class.map_or(String::new(), |it| format!(", most of class {it}"));
+        sentences.push(format!(
+            "{} of it is held by values of ClassValues{class}. Class objects keep these alive by a field that dumps \
+             lack, so they are no garbage.",
+            bytes(it.class_value_bytes)
+        ));
+    }
     if it.threads_without_frames > 0 {
         let threads = plural(
             it.threads_without_frames,
@@ -200,9 +209,10 @@ fn not_reached(it: &NotReached) -> (String, Vec<String>) {
              not reached. A JDK with that fix writes them."
         ));
     }
-    let rest = it.bytes.saturating_sub(it.finalizable_bytes);
+    let explained = it.finalizable_bytes + it.class_value_bytes;
+    let rest = it.bytes.saturating_sub(explained);
     if rest > it.bytes / 10 {
-        let rest = match it.finalizable_bytes {
+        let rest = match explained {
             0 => "It".to_owned(),
             _ => format!("The other {}", bytes(rest)),
         };

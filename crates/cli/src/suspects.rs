@@ -135,7 +135,28 @@ pub fn sentences(suspect: &Suspect) -> Vec<String> {
         ));
     }
     sentences.push(next::next_step(suspect));
-    sentences
+    sentences.iter().map(|it| without_addresses(it)).collect()
+}
+
+/// A text without the addresses in the names of hidden classes, such as those of lambda expressions: they differ from run
+/// to run, and say nothing.
+fn without_addresses(text: &str) -> String {
+    /// The digits that an address has at least.
+    const DIGITS: usize = 8;
+    let mut short = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("0x") {
+        let digits = &rest[at + 2..];
+        let length = digits.bytes().take_while(u8::is_ascii_hexdigit).count();
+        let before = &rest[..at];
+        match before.strip_suffix(['+', '/']) {
+            Some(class) if length >= DIGITS => short.push_str(class),
+            _ => short.push_str(&rest[..at + 2 + length]),
+        }
+        rest = &digits[length..];
+    }
+    short.push_str(rest);
+    short
 }
 
 /// The largest properties, by key.
@@ -298,5 +319,31 @@ fn bytes(number: u64) -> String {
     match number {
         0..1000 => format!("{number} bytes"),
         _ => crate::render::screen::bytes(number),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_addresses;
+
+    #[test]
+    fn names_of_hidden_classes_have_no_addresses() {
+        for (text, expected) in [
+            (
+                "filled with 3 objects of class A$$Lambda$18+0x00007fa03100e5b8, held",
+                "filled with 3 objects of class A$$Lambda$18, held",
+            ),
+            (
+                "The field A$$Lambda/0x00007fa03100e5b8.arg$1 keeps",
+                "The field A$$Lambda.arg$1 keeps",
+            ),
+            (
+                "Next: hprof-rs paths FILE 0xfc0a14a0 shows",
+                "Next: hprof-rs paths FILE 0xfc0a14a0 shows",
+            ),
+            ("key \"/0x1\" of 0x", "key \"/0x1\" of 0x"),
+        ] {
+            assert_eq!(without_addresses(text), expected);
+        }
     }
 }

@@ -4,7 +4,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::chains::{Branches, Way};
-use super::parts::Parts;
+use super::parts::{Parts, Role};
 use super::pools::{Pool, pools};
 use super::start::{is_built_in_loader, is_of_the_jdk};
 use crate::names::family;
@@ -156,6 +156,7 @@ fn singles(
             todo.push((step, way.down(parts, child, step)));
         }
     }
+    join_elements(snapshot, parts, &mut anchors);
     // Those below come after those above.
     for at in (0..anchors.len()).rev() {
         let (above, place) = (anchors[at].above, anchors[at].place);
@@ -182,11 +183,61 @@ fn singles(
     candidates.filter(|it| it.bytes >= threshold).collect()
 }
 
-/// Objects under the roots that keep little alive each, but much as a class.
+/// Collections of one class that are nearly all of another collection, such as its shards, belong to that one: it has the
+/// size of all.
+fn join_elements(snapshot: &Snapshot, parts: &Parts<'_>, anchors: &mut [Anchor]) {
+    /// The share of a collection that its elements are at least.
+    const NEARLY_ALL: f64 = 0.9;
+    /// The share of a collection that one element is at most: a larger one is the suspect.
+    const ONE: f64 = 0.6;
+    let dominators = snapshot.dominators();
+    let holds = |place| parts.role(place) == Role::Collection || parts.is_array_of_objects(place);
+    let mut below: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+    for (at, anchor) in anchors.iter().enumerate().filter(|(_, it)| !it.is_link) {
+        if anchor.above != at {
+            below.entry(anchor.above).or_default().push(at);
+        }
+    }
+    let mut joined = Vec::new();
+    for (&above, elements) in &below {
+        let all = dominators.retained(anchors[above].place) as f64;
+        let class = parts.class(anchors[elements[0]].place);
+        let is_one_of_them = |&at: &usize| {
+            let place = anchors[at].place;
+            parts.class(place) == class
+                && holds(place)
+                && !below.contains_key(&at)
+                && dominators.retained(place) as f64 <= all * ONE
+        };
+        let sum: u64 = (elements.iter())
+            .map(|&at| dominators.retained(anchors[at].place))
+            .sum();
+        if elements.len() > 1
+            && holds(anchors[above].place)
+            && sum as f64 >= all * NEARLY_ALL
+            && elements.iter().all(is_one_of_them)
+        {
+            joined.extend_from_slice(elements);
+        }
+    }
+    for at in joined {
+        anchors[at].is_link = true;
+    }
+}
+
+/// Objects under the roots or the loaders of the JDK that keep little alive each, but much as a class.
 fn groups(snapshot: &Snapshot, threshold: u64, pooled: &FxHashSet<Place>) -> Vec<Candidate> {
     let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
+    // What several classes hold hangs on their loader.
+    let is_loader = |&place: &Place| {
+        let object = dominators.object(place);
+        graph.class_of_object(object).is_none() && is_built_in_loader(snapshot.class_name(object))
+    };
+    let loaders: Vec<Place> = dominators.children(None).filter(is_loader).collect();
     let small = || {
-        let children = dominators.children(None);
+        let of_loaders = loaders.iter().copied().map(Some);
+        let parents = std::iter::once(None).chain(of_loaders);
+        let children = parents.flat_map(|parent| dominators.children(parent));
         children.filter(|&child| {
             let object = dominators.object(child);
             dominators.retained(child) < threshold

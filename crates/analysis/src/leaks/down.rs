@@ -4,9 +4,11 @@ use std::cmp::Reverse;
 
 use super::candidates::LIST;
 use super::chains::{Branches, Way};
+use super::finding::field_name;
 use super::parts::{Parts, Role};
+use super::start::is_of_the_jdk;
 use crate::numbers::Place;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{EdgeKind, Snapshot};
 
 /// A place goes down to its largest child as long as that keeps so much of what the first had.
 const MAIN_SHARE: f64 = 0.7;
@@ -56,11 +58,12 @@ pub(super) fn pile(snapshot: &Snapshot, parts: &Parts<'_>, start: Place) -> Pile
     let head = owner_of_kin(snapshot, &branches, subject).unwrap_or(subject);
     let (mut subject, mut is_wrapped) = (head, false);
     if let Some(above) = dominators.above(head)
-        && parts.role(above) == Role::Plain
+        && matches!(parts.role(above), Role::Plain | Role::Boxed)
         && dominators.retained(head) as f64 >= dominators.retained(above) as f64 * (1.0 - BESIDES)
     {
         // A list is named by what holds its first node and little else, an array by the object of the JDK around it.
-        is_wrapped = links < LIST && parts.role(head) == Role::Array && !parts.is_own(above);
+        is_wrapped =
+            links < LIST && parts.role(head) == Role::Array && is_by_the_jdk(snapshot, above, head);
         if links >= LIST || is_wrapped {
             subject = above;
         }
@@ -70,6 +73,14 @@ pub(super) fn pile(snapshot: &Snapshot, parts: &Parts<'_>, start: Place) -> Pile
         head,
         is_wrapped,
     }
+}
+
+/// True of an object that refers to another by a field which a class of the JDK declares.
+fn is_by_the_jdk(snapshot: &Snapshot, from: Place, to: Place) -> bool {
+    let dominators = snapshot.dominators();
+    let (from, to) = (dominators.object(from), dominators.object(to));
+    let edge = snapshot.edge(from, to);
+    edge.kind == EdgeKind::Field && is_of_the_jdk(&field_name(snapshot, from, &edge.name))
 }
 
 /// The object of the program whose collection has objects of its own class, which makes it a tree or graph.

@@ -8,19 +8,16 @@ use super::candidates::SAMPLE;
 use super::chains::{Branches, Way};
 use super::down::largest;
 use super::fill::{ClassShare, by_name};
-use super::filling::{References, Within};
+use super::filling::References;
 use super::parts::{Parts, Role};
-use super::start::is_of_the_jdk;
 use crate::graph::ReferenceKind;
 use crate::numbers::{ClassNumber, Place};
 use crate::snapshot::{Snapshot, Value};
 
-/// The elements that are looked into, if they are collections.
-const COLLECTIONS: usize = 1000;
-/// Steps from an element to an object of the program.
-const STEPS: usize = 8;
-/// Collections within collections that are looked into.
-const LEVELS: usize = 3;
+/// The elements that are looked into, if they are collections or of the program.
+pub(super) const COLLECTIONS: usize = 1000;
+/// Steps from an element down to what it keeps.
+pub(super) const STEPS: usize = 8;
 
 /// The objects directly under an object, beyond its parts if it is a collection or the head of a list.
 #[derive(Default)]
@@ -40,9 +37,13 @@ pub(super) struct Elements {
     /// Some elements.
     pub sample: Vec<Place>,
     /// The elements that are collections, as far as they are looked into.
-    collections: Vec<Place>,
+    pub(super) collections: Vec<Place>,
     /// True if there are more of them.
-    has_more: bool,
+    pub(super) has_more: bool,
+    /// The elements of classes of the program, as far as they are looked into.
+    pub(super) own: Vec<Place>,
+    /// True if there are more of them.
+    pub(super) has_more_own: bool,
     /// The elements that are not shown.
     hidden: Vec<Place>,
 }
@@ -107,6 +108,11 @@ pub(super) fn elements(
                     match found.collections.len() < COLLECTIONS {
                         true => found.collections.push(child),
                         false => found.has_more = true,
+                    }
+                } else if parts.role(child) == Role::Plain && parts.is_own(child) {
+                    match found.own.len() < COLLECTIONS {
+                        true => found.own.push(child),
+                        false => found.has_more_own = true,
                     }
                 }
             } else {
@@ -189,43 +195,6 @@ impl Elements {
         ranges
     }
 
-    /// The class whose objects fill those elements that are collections of a class.
-    pub fn within(&self, snapshot: &Snapshot, parts: &Parts<'_>, class: &str) -> Option<Within> {
-        let dominators = snapshot.dominators();
-        let name = |place| snapshot.class_name(dominators.object(place));
-        let (mut class_within, mut level) = (class.to_owned(), self.collections.clone());
-        let (mut is_cut, mut within) = (self.has_more, None);
-        // Collections in collections in collections.
-        for _ in 0..LEVELS {
-            let mut sums: FxHashMap<String, (u64, u64)> = FxHashMap::default();
-            let (mut next, mut is_next_cut) = (Vec::new(), false);
-            for &place in level.iter().filter(|&&place| name(place) == class_within) {
-                let from = [(place, Way::from(parts, place, place))];
-                let below = elements(snapshot, parts, &from, 0, |_| true);
-                for share in below.shares {
-                    let sum = sums.entry(share.name).or_default();
-                    *sum = (sum.0 + share.objects, sum.1 + share.bytes);
-                }
-                is_next_cut |= below.has_more || next.len() + below.collections.len() > COLLECTIONS;
-                next.extend(below.collections);
-                next.truncate(COLLECTIONS);
-            }
-            let main = sums
-                .into_iter()
-                .max_by_key(|(name, sum)| (sum.1, std::cmp::Reverse(name.clone())));
-            let Some((found, (objects, _))) = main else {
-                break;
-            };
-            (class_within, level) = (found.clone(), next);
-            within = Some(Within {
-                objects: (!is_cut).then_some(objects),
-                class: found,
-            });
-            is_cut |= is_next_cut;
-        }
-        within.or_else(|| self.passed_on_to(snapshot, class))
-    }
-
     /// The classes of the objects that keep most of what the largest element of a class keeps alive, from it down to a
     /// class or loader.
     pub fn main_classes(&self, snapshot: &Snapshot, class: &str) -> Vec<String> {
@@ -244,28 +213,5 @@ impl Elements {
         let way = std::iter::successors(first.copied(), below).skip(1);
         let way = way.take(STEPS).take_while(is_object);
         way.map(|place| name(place).to_owned()).collect()
-    }
-
-    /// The class of the program to whose objects the elements of a class of the JDK pass on, as tasks of an executor do.
-    fn passed_on_to(&self, snapshot: &Snapshot, class: &str) -> Option<Within> {
-        /// The share of an element that the object within it keeps alive.
-        const MAIN: f64 = 0.7;
-        let dominators = snapshot.dominators();
-        let name = |place| snapshot.class_name(dominators.object(place));
-        let first = *self.largest.iter().find(|&&place| name(place) == class)?;
-        if !is_of_the_jdk(class) {
-            return None;
-        }
-        let enough = dominators.retained(first) as f64 * MAIN;
-        let below = |&place: &Place| {
-            let next = largest(snapshot, place)?;
-            (dominators.retained(next) as f64 >= enough).then_some(next)
-        };
-        let mut way = std::iter::successors(Some(first), below).take(STEPS);
-        let own = way.find(|&place| !is_of_the_jdk(name(place)))?;
-        Some(Within {
-            objects: None,
-            class: name(own).to_owned(),
-        })
     }
 }

@@ -356,18 +356,23 @@ impl Search<'_> {
         let Some(top) = up.last() else {
             return Ok(shortest);
         };
-        // All ways lead through this one. There is a choice only before it.
-        let only_way = self.parts.role(top) == Role::Whole;
-        if only_way || has_own_field(snapshot, &shortest) {
+        if has_own_field(snapshot, &shortest) {
             return Ok(shortest);
         }
+        // All ways lead through a thread, a loader or a class. There is a choice only before it.
+        let only_way = self.parts.role(top) == Role::Whole;
         let top = dominators.object(top);
-        let way = match self.ways.to(top) {
-            None if self.is_by_local_of_jdk(&shortest) => self.ways_of_jdk.to(top),
+        let way = match only_way {
+            true => None,
+            false => self.ways.to(top),
+        };
+        let way = match way {
+            None if !only_way && self.is_by_local_of_jdk(&shortest) => self.ways_of_jdk.to(top),
             way => way,
         };
         let Some(mut way) = way else {
-            return Ok(shortest);
+            let by_fields = ways::by_fields_instead_of_local(snapshot, &shortest);
+            return Ok(by_fields.unwrap_or(shortest));
         };
         let at = shortest.iter().position(|&step| step == top);
         way.extend(

@@ -172,7 +172,8 @@ pub(super) fn holder(snapshot: &Snapshot, path: &Path, objects: &[ObjectNumber])
 }
 
 /// The last field on a path that a class of the program declares: it leads to the line of code. A field by which an
-/// object refers to another one of its class is a link of a list, and counts only if there is no other.
+/// object refers to another one of its class is a link of a list, and counts only if there is no other. So does one that the
+/// compiler made.
 pub(super) fn own_field(
     snapshot: &Snapshot,
     path: &Path,
@@ -200,12 +201,20 @@ pub(super) fn own_field(
         if is_of_the_jdk(&field.name) {
             continue;
         }
-        if field.is_static || graph.class_of(from) != graph.class_of(to) {
+        let is_link = graph.class_of(from) == graph.class_of(to) || is_synthetic(&field.name);
+        if field.is_static || !is_link {
             return Some(field);
         }
         link.get_or_insert(field);
     }
     link
+}
+
+/// True of fields that compilers make: for the outer instance, and for variables that a local class or a lambda
+/// expression captures.
+fn is_synthetic(name: &str) -> bool {
+    let (class, field) = name.rsplit_once('.').unwrap_or(("", name));
+    class.contains("$$Lambda") || field.starts_with("this$") || field.starts_with("val$")
 }
 
 /// A field of an object, as `Class.field`, with the class that declares it.

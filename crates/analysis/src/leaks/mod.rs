@@ -22,6 +22,7 @@ mod sites;
 mod start;
 mod threads;
 mod ways;
+mod within;
 
 use serde::Serialize;
 

@@ -105,20 +105,79 @@ impl<'a> Ways<'a> {
     }
 
     fn reach(&mut self, from: ObjectNumber, to: ObjectNumber) {
-        let classes = self.snapshot.graph().classes();
-        let class = self.snapshot.graph().class_of(to);
-        // Objects of a thread or a loader are held by these.
-        let is_end = self.snapshot.graph().class_of_object(to).is_some()
-            || matches!(classes.get(class).kind, ClassKind::Primitives(_))
-            || ["java.lang.Thread", "java.lang.ClassLoader"]
-                .iter()
-                .any(|name| classes.is_a(class, name));
-        if is_end || self.before.contains_key(&to) {
+        if is_end(self.snapshot, to) || self.before.contains_key(&to) {
             return;
         }
         self.before.insert(to, from);
         self.next.push_back(to);
     }
+}
+
+/// A path that begins with a local variable of a thread, by the fields of the thread and of its task instead, if these hold
+/// the object as well and one of them is of the program.
+pub(super) fn by_fields_instead_of_local(
+    snapshot: &Snapshot,
+    path: &[ObjectNumber],
+) -> Option<Vec<ObjectNumber>> {
+    let [thread, held, rest @ ..] = path else {
+        return None;
+    };
+    let mut way = by_fields_of_thread(snapshot, *thread, *held)?;
+    way.extend_from_slice(rest);
+    Some(way)
+}
+
+fn by_fields_of_thread(
+    snapshot: &Snapshot,
+    thread: ObjectNumber,
+    object: ObjectNumber,
+) -> Option<Vec<ObjectNumber>> {
+    /// Objects that are looked at: what a thread works with is near.
+    const MOST: usize = 4096;
+    snapshot.local_of(thread, object)?;
+    let graph = snapshot.graph();
+    let classes = graph.classes();
+    let mut before: FxHashMap<ObjectNumber, ObjectNumber> = FxHashMap::default();
+    let mut todo = VecDeque::new();
+    let fields = classes.fields(graph.class_of(thread));
+    for to in fields.filter_map(|placed| snapshot.field_object(thread, &placed.field.name)) {
+        let is_of_locals = snapshot.class_name(to) == "java.lang.ThreadLocal$ThreadLocalMap";
+        if !is_of_locals && !is_end(snapshot, to) && !before.contains_key(&to) {
+            before.insert(to, thread);
+            todo.push_back(to);
+        }
+    }
+    while !before.contains_key(&object) {
+        let from = todo.pop_front().filter(|_| before.len() < MOST)?;
+        for to in graph.references(from) {
+            let is_step = to == object || !is_end(snapshot, to);
+            if is_step && !before.contains_key(&to) {
+                before.insert(to, from);
+                todo.push_back(to);
+            }
+        }
+    }
+    let mut way: Vec<ObjectNumber> =
+        std::iter::successors(Some(object), |at| before.get(at).copied())
+            .take_while(|&at| at != thread)
+            .collect();
+    way.push(thread);
+    way.reverse();
+    let holders = &way[..way.len() - 1];
+    let is_own = |&it: &ObjectNumber| !is_of_the_jdk(snapshot.class_name(it));
+    holders.iter().any(is_own).then_some(way)
+}
+
+/// True of an object that holds what is its own: a thread, a loader, a class, or an array of primitives, which holds nothing.
+fn is_end(snapshot: &Snapshot, object: ObjectNumber) -> bool {
+    let graph = snapshot.graph();
+    let classes = graph.classes();
+    let class = graph.class_of(object);
+    graph.class_of_object(object).is_some()
+        || matches!(classes.get(class).kind, ClassKind::Primitives(_))
+        || ["java.lang.Thread", "java.lang.ClassLoader"]
+            .iter()
+            .any(|name| classes.is_a(class, name))
 }
 
 /// True of a path on which a static field of the program holds all after it.

@@ -1,11 +1,13 @@
 //! Memory that no root reaches, and why.
 
-use rustc_hash::FxHashSet;
+use std::cmp::Reverse;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
 use super::FinalizerBacklog;
 use crate::leaks::ClassShare;
-use crate::numbers::ObjectNumber;
+use crate::numbers::{ClassNumber, ObjectNumber};
 use crate::parallel;
 use crate::snapshot::Snapshot;
 
@@ -20,6 +22,11 @@ pub struct NotReached {
     pub share: f64,
     /// The bytes of these that objects hold which wait to be finalized.
     pub finalizable_bytes: u64,
+    /// The bytes of these that values of `ClassValue`s hold. Class objects hold them, by a field that dumps lack.
+    pub class_value_bytes: u64,
+    /// The class of most of these values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class_value_class: Option<String>,
     /// Virtual threads without a carrier whose frames the dump lacks. What only these hold is among the objects.
     pub threads_without_frames: u64,
     /// True if the Serviceability Agent wrote the dump (`jhsdb`), which cannot collect before.
@@ -30,6 +37,8 @@ pub struct NotReached {
 
 /// The share of all bytes that is worth a word.
 const SHARE: f64 = 0.1;
+/// The class of the maps in which class objects hold values of `ClassValue`s.
+const CLASS_VALUES: &str = "java.lang.ClassValue$ClassValueMap";
 /// Classes that are listed.
 const CLASSES: usize = 3;
 /// Objects in one task.
@@ -48,15 +57,51 @@ pub(super) fn not_reached(
     if share < SHARE || dominators.is_empty() {
         return None;
     }
+    let (class_value_bytes, class_value_class) = class_values(snapshot);
     Some(NotReached {
         objects: (graph.len() - dominators.len()) as u64,
         bytes,
         share,
         finalizable_bytes: backlog.map_or(0, |backlog| backlog.held_bytes),
+        class_value_bytes,
+        class_value_class,
         threads_without_frames: threads_without_frames(snapshot),
         is_of_serviceability_agent: is_of_serviceability_agent(snapshot),
         classes: classes(snapshot),
     })
+}
+
+/// The bytes that maps of `ClassValue`s hold among the objects that are not reached, with the class of most of their
+/// values. HotSpot writes no instance fields of class objects, `Class.classValueMap` among them (`heapDumper.cpp`).
+fn class_values(snapshot: &Snapshot) -> (u64, Option<String>) {
+    let (graph, dominators) = (snapshot.graph(), snapshot.dominators());
+    let mut classes = graph.classes().numbers();
+    let Some(map) = classes.find(|&it| graph.classes().get(it).name == CLASS_VALUES) else {
+        return (0, None);
+    };
+    let is_lost = |object: ObjectNumber| dominators.place(object).is_none();
+    let maps = graph
+        .objects()
+        .filter(|&it| graph.class_of(it) == map && is_lost(it));
+    let mut todo: Vec<ObjectNumber> = maps.collect();
+    let mut seen: FxHashSet<ObjectNumber> = todo.iter().copied().collect();
+    let mut values: FxHashMap<ClassNumber, u64> = FxHashMap::default();
+    let mut bytes = 0;
+    while let Some(object) = todo.pop() {
+        bytes += graph.size(object);
+        if snapshot.class_name(object) == "java.lang.ClassValue$Entry"
+            && let Some(value) = snapshot.field_object(object, "value")
+        {
+            *values.entry(graph.class_of(value)).or_default() += 1;
+        }
+        let below = graph.references(object).into_iter();
+        todo.extend(below.filter(|&it| is_lost(it) && seen.insert(it)));
+    }
+    let main = values
+        .into_iter()
+        .max_by_key(|&(class, count)| (count, Reverse(class)));
+    let class = main.map(|(class, _)| graph.classes().get(class).name.clone());
+    (bytes, class)
 }
 
 /// Virtual threads that have a stack in the heap and no root: HotSpot writes these threads and the

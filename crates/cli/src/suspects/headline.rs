@@ -2,12 +2,16 @@
 
 use hprof_analysis::leaks::{Filling, Holder, OwnField, References, Subject, Suspect, Within};
 
-use super::{bytes, capital, list};
+use super::{bytes, capital, list, without_addresses};
 use crate::render::screen::count;
 
 /// The suspicion, in one sentence: the field of the program, how much it keeps alive, by which object or objects, what
 /// fills these, and who holds them.
 pub fn headline(suspect: &Suspect) -> String {
+    without_addresses(&sentence(suspect))
+}
+
+fn sentence(suspect: &Suspect) -> String {
     let finding = &suspect.finding;
     let subject = subject(suspect);
     let much = format!(
@@ -227,7 +231,13 @@ pub(super) fn held(suspect: &Suspect) -> String {
         } => format!(", held by the {root} ({local})"),
         // A class of the program is its own root.
         Holder::Root { local: None, .. } if suspect.path.steps.len() < 2 => String::new(),
-        Holder::Root { local: None, .. } => format!(", held by the {root}"),
+        // A field of the JDK says more than its root.
+        Holder::Root { through, .. } => match through.first() {
+            Some(field) if suspect.finding.field.is_none() => {
+                format!(", held by the {root} through the field {field}")
+            }
+            _ => format!(", held by the {root}"),
+        },
         Holder::Threads {
             local: Some(local), ..
         } => format!(", mostly by a {local}"),
