@@ -89,4 +89,81 @@ final class HealthyHeaps {
         javax.xml.parsers.DocumentBuilderFactory.newInstance().newDocumentBuilder();
         java.net.http.HttpClient.newHttpClient();
     }
+
+    @LeakCorpus.Answer(healthy = true)
+    static void manyClasses(LeakCorpus.Dump dump) throws Exception {
+        // The classes of the JDK, which a large program has as many of.
+        java.nio.file.FileSystem modules = java.nio.file.FileSystems.getFileSystem(java.net.URI.create("jrt:/"));
+        java.nio.file.Path base = modules.getPath("/modules/java.base/java");
+        List<String> names = new ArrayList<>();
+        try (java.util.stream.Stream<java.nio.file.Path> files = java.nio.file.Files.walk(base)) {
+            files.map(Object::toString).filter(it -> it.endsWith(".class")).forEach(names::add);
+        }
+        for (String name : names) {
+            String type = name.substring("/modules/java.base/".length(), name.length() - ".class".length());
+            Class.forName(type.replace('/', '.'), false, null).getMethods();
+        }
+    }
+
+    static ExecutorService workers;
+
+    @LeakCorpus.Answer(healthy = true)
+    static void webServer(LeakCorpus.Dump dump) throws Exception {
+        com.sun.net.httpserver.HttpServer server = com.sun.net.httpserver.HttpServer.create(
+            new java.net.InetSocketAddress(java.net.InetAddress.getLoopbackAddress(), 0), 0);
+        workers = Executors.newFixedThreadPool(8);
+        server.setExecutor(workers);
+        server.createContext("/", exchange -> {
+            byte[] answer = new byte[2000];
+            exchange.sendResponseHeaders(200, answer.length);
+            exchange.getResponseBody().write(answer);
+            exchange.close();
+        });
+        server.start();
+        java.net.URL url = new java.net.URL("http://127.0.0.1:" + server.getAddress().getPort() + "/orders");
+        for (int n = 0; n < 40; n++) {
+            try (java.io.InputStream in = url.openStream()) {
+                in.readAllBytes();
+            }
+        }
+    }
+
+    static final class Service {
+        final Map<String, List<String>> configuration = new HashMap<>();
+        final java.util.concurrent.BlockingQueue<byte[]> queue = new java.util.concurrent.ArrayBlockingQueue<>(64);
+        final Map<Integer, byte[]> recent = new Bounded();
+
+        Service(int number) {
+            for (int n = 0; n < 50; n++) {
+                configuration.put("service." + number + ".key" + n, new ArrayList<>(List.of("value " + n, "default")));
+                queue.offer(new byte[400]);
+                recent.put(n, new byte[1000]);
+            }
+        }
+    }
+
+    static final List<Service> SERVICES = new ArrayList<>();
+
+    @LeakCorpus.Answer(healthy = true)
+    static void services(LeakCorpus.Dump dump) {
+        for (int n = 0; n < 8; n++) SERVICES.add(new Service(n));
+    }
+
+    static final ThreadLocal<byte[]> SCRATCH = ThreadLocal.withInitial(() -> new byte[8192]);
+
+    @LeakCorpus.Answer(healthy = true)
+    static void scratchOfThreads(LeakCorpus.Dump dump) throws Exception {
+        workers = Executors.newFixedThreadPool(16);
+        List<java.util.concurrent.Future<?>> all = new ArrayList<>();
+        for (int n = 0; n < 200; n++) all.add(workers.submit(() -> SCRATCH.get()[0]++));
+        for (java.util.concurrent.Future<?> one : all) one.get();
+    }
+
+    static Map<String, java.lang.ref.SoftReference<byte[]>> thumbnails;
+
+    @LeakCorpus.Answer(healthy = true)
+    static void fewThumbnails(LeakCorpus.Dump dump) {
+        thumbnails = new HashMap<>();
+        for (int n = 0; n < 100; n++) thumbnails.put("image " + n, new java.lang.ref.SoftReference<>(new byte[4000]));
+    }
 }

@@ -2,11 +2,13 @@ import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
+import java.lang.reflect.Field;
 import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
 
 /**
- * Heaps with known answers. The arguments are a case and the file for its dump; without arguments
- * the cases are listed, each with its answer beside it.
+ * Heaps with known answers. The arguments are a case and the file for its dump, and further ones that follow; without
+ * arguments the cases are listed, each with its answer beside it.
  */
 public class LeakCorpus {
     /** What a report must say about a heap. */
@@ -22,6 +24,9 @@ public class LeakCorpus {
         /** Words that none of these may have. */
         String[] never() default {};
 
+        /** Words of what the report observes beside suspects. */
+        String[] observes() default {};
+
         /** The static field, or a field of its object, whose object keeps what the suspect keeps. */
         String holder() default "";
 
@@ -36,6 +41,9 @@ public class LeakCorpus {
 
         /** A library that the case needs, as Debian names its file. */
         String library() default "";
+
+        /** True if all of it is in static fields of its class, so that other cases can run after it. */
+        boolean shared() default false;
     }
 
     /** The dump of a case: written by the case itself while its local variables live, or after it. */
@@ -57,32 +65,43 @@ public class LeakCorpus {
 
     private static final Class<?>[] FAMILIES = {
         LeakHolders.class, LeakNodes.class, LeakThreads.class, LeakLives.class, LeakFlows.class, LeakKinds.class,
-        LeakShapes.class, LeakRegistries.class, LeakNewer.class, LeakCaches.class, LeakTasks.class, HealthyHeaps.class,
+        LeakShapes.class, LeakRegistries.class, LeakNewer.class, LeakCaches.class, LeakTasks.class,
+        LeakServices.class, LeakViews.class, LeakStores.class, HealthyHeaps.class,
     };
 
     public static void main(String[] args) throws Exception {
-        for (Class<?> family : FAMILIES) {
-            for (Method method : family.getDeclaredMethods()) {
-                Answer answer = method.getAnnotation(Answer.class);
-                String name = family.getName() + "." + method.getName();
-                if (answer == null) {
-                    continue;
-                }
-                if (args.length == 0) {
-                    print(name, answer);
-                } else if (args[0].equals(name)) {
-                    Dump dump = new Dump(args[1]);
-                    method.invoke(null, dump);
-                    dump.write();
-                    // Threads of a case wait for ever.
-                    Runtime.getRuntime().halt(0);
-                }
+        if (args.length == 0) {
+            for (Class<?> family : FAMILIES) {
+                for (Method method : family.getDeclaredMethods()) print(family, method);
             }
+            return;
+        }
+        for (int i = 0; i < args.length; i += 2) run(args[i], new Dump(args[i + 1]), i > 0);
+        // Threads of a case wait for ever.
+        Runtime.getRuntime().halt(0);
+    }
+
+    private static void run(String name, Dump dump, boolean isAfterAnother) throws Exception {
+        int dot = name.indexOf('.');
+        for (Class<?> family : FAMILIES) {
+            if (!family.getName().equals(name.substring(0, dot))) continue;
+            if (isAfterAnother) clear(family);
+            family.getDeclaredMethod(name.substring(dot + 1), Dump.class).invoke(null, dump);
+            dump.write();
         }
     }
 
-    private static void print(String name, Answer answer) {
-        StringBuilder line = new StringBuilder(name);
+    private static void clear(Class<?> family) throws Exception {
+        for (Field field : family.getDeclaredFields()) {
+            boolean isOfACase = Modifier.isStatic(field.getModifiers()) && !Modifier.isFinal(field.getModifiers());
+            if (isOfACase && !field.getType().isPrimitive()) field.set(null, null);
+        }
+    }
+
+    private static void print(Class<?> family, Method method) {
+        Answer answer = method.getAnnotation(Answer.class);
+        if (answer == null) return;
+        StringBuilder line = new StringBuilder(family.getName() + "." + method.getName());
         for (String word : answer.says()) {
             line.append("\tsays=").append(word);
         }
@@ -92,11 +111,15 @@ public class LeakCorpus {
         for (String word : answer.never()) {
             line.append("\tnever=").append(word);
         }
+        for (String word : answer.observes()) {
+            line.append("\tobserves=").append(word);
+        }
         line.append("\tholder=").append(answer.holder());
         line.append("\tthreads=").append(answer.threads());
         line.append("\thealthy=").append(answer.healthy());
         line.append("\tsince=").append(answer.since());
         line.append("\tlibrary=").append(answer.library());
+        line.append("\tshared=").append(answer.shared());
         System.out.println(line);
     }
 }

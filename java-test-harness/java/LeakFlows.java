@@ -310,7 +310,7 @@ final class LeakFlows {
 
     @LeakCorpus.Answer(
         says = {"DelayedWorkQueue with 50 elements", "field LeakFlows.scheduler"},
-        tells = {"ScheduledFutureTask", "LeakFlows$$Lambda"})
+        tells = {"ScheduledFutureTask", "LeakFlows$Screen"})
     static void capturesOfPeriodicTasks(LeakCorpus.Dump dump) throws Exception {
         scheduler = Executors.newScheduledThreadPool(2);
         for (int i = 0; i < 50; i++) {

@@ -53,7 +53,7 @@ pub fn classes_for(jdk: &Jdk) -> &'static Path {
 }
 
 /// The programs that use something newer than JDK 8, and those that use such programs.
-const NEWER_THAN_8: [&str; 27] = [
+const NEWER_THAN_8: [&str; 30] = [
     "ClassChurn",
     "CompileLoop",
     "DefineClass",
@@ -69,9 +69,12 @@ const NEWER_THAN_8: [&str; 27] = [
     "LeakNewer",
     "LeakNodes",
     "LeakRegistries",
+    "LeakServices",
     "LeakShapes",
+    "LeakStores",
     "LeakTasks",
     "LeakThreads",
+    "LeakViews",
     "NativeCallers",
     "OneStackManyClasses",
     "RecordedEvents",

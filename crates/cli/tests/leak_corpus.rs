@@ -26,6 +26,15 @@ const EVERYWHERE: [&str; 8] = [
     "HealthyHeaps.nothing",
 ];
 
+/// The cases that one program builds one after the other, at most: each takes the memory that the one before has left.
+const TOGETHER: usize = 9;
+
+/// The variable that asks for all cases on every JDK.
+const ALL: &str = "HPROF_RS_ALL_LEAKS";
+
+/// The variable with the file for the table of the cases on [`MAIN`].
+const TABLE: &str = "HPROF_RS_LEAK_TABLE";
+
 /// A case and its answer, as the program declares it.
 #[derive(Debug, Default)]
 struct Case {
@@ -34,6 +43,8 @@ struct Case {
     says: Vec<String>,
     /// Words of the other sentences.
     tells: Vec<String>,
+    /// Words of what is observed beside suspects.
+    observes: Vec<String>,
     /// Words of no sentence.
     never: Vec<String>,
     /// The class, static field and further fields that lead to what keeps the memory.
@@ -41,6 +52,8 @@ struct Case {
     /// The start of the names of the threads that keep it.
     threads: String,
     is_healthy: bool,
+    /// True if other cases of its family can run in the program after it.
+    is_shared: bool,
     since: u32,
     /// A library that it needs.
     library: Option<PathBuf>,
@@ -58,9 +71,11 @@ impl Case {
             match key {
                 "says" => case.says.push(value),
                 "tells" => case.tells.push(value),
+                "observes" => case.observes.push(value),
                 "never" => case.never.push(value),
                 "holder" => case.holder = value,
                 "threads" => case.threads = value,
+                "shared" => case.is_shared = value == "true",
                 "healthy" => case.is_healthy = value == "true",
                 "since" => case.since = value.parse().unwrap(),
                 "library" if value.is_empty() => {}
@@ -81,41 +96,80 @@ impl Case {
 fn the_first_sentence_names_what_leaks() {
     each_jdk(|jdk| {
         let mut cases = Case::all(jdk);
+        let are_all = std::env::var_os(ALL).is_some();
         cases.retain(|case| match jdk.feature() {
             MAIN => case.since <= MAIN,
             other => {
                 case.since <= other
-                    && (case.since > MAIN || EVERYWHERE.contains(&case.name.as_str()))
+                    && (are_all || case.since > MAIN || EVERYWHERE.contains(&case.name.as_str()))
             }
         });
         cases.retain(|case| case.library.as_ref().is_none_or(|it| it.exists()));
         assert!(!cases.is_empty());
-        let cases = Mutex::new(cases);
-        let failed = Mutex::new(Vec::new());
-        let next = || cases.lock().unwrap().pop();
+        let runs = Mutex::new(runs(cases));
+        let judged = Mutex::new(Vec::new());
+        let next = || runs.lock().unwrap().pop();
         std::thread::scope(|scope| {
             for _ in 0..2 {
                 scope.spawn(|| {
-                    while let Some(case) = next() {
-                        let wrong = wrong_in(jdk, &case);
-                        if !wrong.is_empty() {
-                            let text = format!("{}:\n  {}", case.name, wrong.join("\n  "));
-                            failed.lock().unwrap().push(text);
-                        }
+                    while let Some(cases) = next() {
+                        let of_run = judge(jdk, cases);
+                        judged.lock().unwrap().extend(of_run);
                     }
                 });
             }
         });
-        let failed = failed.into_inner().unwrap();
+        let mut judged = judged.into_inner().unwrap();
+        judged.sort_by(|a, b| a.case.cmp(&b.case));
+        if let Some(file) = std::env::var_os(TABLE).filter(|_| jdk.feature() == MAIN) {
+            std::fs::write(file, table(&judged)).unwrap();
+        }
+        let failed = judged.iter().filter(|it| !it.wrong.is_empty());
+        let failed: Vec<String> = failed
+            .map(|it| format!("{}:\n  {}", it.case, it.wrong.join("\n  ")))
+            .collect();
         assert!(failed.is_empty(), "on {jdk}\n{}", failed.join("\n"));
     });
 }
 
-/// All that is wrong with the report on a case.
-fn wrong_in(jdk: &'static Jdk, case: &Case) -> Vec<String> {
+/// The cases of each program that is run: one that has threads or registers something has a program for itself.
+fn runs(cases: Vec<Case>) -> Vec<Vec<Case>> {
+    let mut runs: Vec<Vec<Case>> = Vec::new();
+    for case in cases {
+        let family = |case: &Case| case.name.split('.').next().map(str::to_owned);
+        let same = runs.iter_mut().find(|run| {
+            case.is_shared
+                && run[0].is_shared
+                && run.len() < TOGETHER
+                && family(&run[0]) == family(&case)
+        });
+        match same {
+            Some(run) => run.push(case),
+            None => runs.push(vec![case]),
+        }
+    }
+    runs
+}
+
+/// A case with what the report says.
+struct Judged {
+    case: String,
+    /// The first sentence, if there is one.
+    headline: Option<String>,
+    /// The size that it has.
+    bytes: u64,
+    /// The size that a walk without the object finds, if it is one object.
+    truth: Option<u64>,
+    wrong: Vec<String>,
+}
+
+/// Builds the heaps of cases, and looks at the report on each.
+fn judge(jdk: &'static Jdk, cases: Vec<Case>) -> Vec<Judged> {
     let run = Run::new(jdk).jvm_arg("-Xmx96m").jvm_arg("-XX:+UseSerialGC");
-    let run = run.class("LeakCorpus").args([&case.name, "heap.hprof"]);
-    let run = match &case.library {
+    let names = cases.iter().enumerate();
+    let args = names.flat_map(|(at, case)| [case.name.clone(), format!("heap{at}.hprof")]);
+    let run = run.class("LeakCorpus").args(args);
+    let run = match cases.iter().find_map(|case| case.library.as_ref()) {
         Some(library) => {
             let mut path = classes().as_os_str().to_owned();
             path.push(":");
@@ -125,17 +179,37 @@ fn wrong_in(jdk: &'static Jdk, case: &Case) -> Vec<String> {
         None => run,
     };
     let outcome = run.run().expect_status(0);
-    let dump = outcome.path("heap.hprof");
-    let suspects = suspects(&dump);
-    let mut wrong = Vec::new();
+    let dumps = (0..cases.len()).map(|at| outcome.path(&format!("heap{at}.hprof")));
+    cases
+        .iter()
+        .zip(dumps)
+        .map(|(case, dump)| judged(case, &dump))
+        .collect()
+}
+
+/// The report on a case, with all that is wrong with it.
+fn judged(case: &Case, dump: &Path) -> Judged {
+    let report = leaks(dump);
+    let suspects = report["leaks"]["suspects"].as_array().unwrap();
     let shown = |suspect: &Value| suspect["share"].as_f64() >= Some(0.1);
+    let mut judged = Judged {
+        case: case.name.clone(),
+        headline: None,
+        bytes: 0,
+        truth: None,
+        wrong: Vec::new(),
+    };
+    let wrong = &mut judged.wrong;
+    let observed = report["observations"].to_string();
+    wrong.extend(missing("observations", &observed, &case.observes));
     if case.is_healthy {
         let named = suspects.iter().filter(|suspect| shown(suspect));
         wrong.extend(named.map(|it| format!("is healthy, but: {}", it["headline"])));
-        return wrong;
+        return judged;
     }
     let Some(first) = suspects.first().filter(|suspect| shown(suspect)) else {
-        return vec![format!("nothing is said; the largest: {suspects:?}")];
+        wrong.push(format!("nothing is said; the largest: {suspects:?}"));
+        return judged;
     };
     let headline = first["headline"].as_str().unwrap();
     let sentences: Vec<&str> = (first["sentences"].as_array().unwrap().iter())
@@ -147,12 +221,29 @@ fn wrong_in(jdk: &'static Jdk, case: &Case) -> Vec<String> {
     let said = case.never.iter().filter(|word| all.contains(*word));
     wrong.extend(said.map(|word| format!("{word} is in: {all}")));
     let bytes = first["retained_bytes"].as_u64().unwrap();
-    let snapshot = Snapshot::open(&dump, &OpenOptions::default()).unwrap();
+    (judged.headline, judged.bytes) = (Some(headline.to_owned()), bytes);
+    let snapshot = Snapshot::open(dump, &OpenOptions::default()).unwrap();
+    // The sentence on the rest of an object leaves out what other suspects keep, and says so.
+    let is_rest = |headline: &str| headline.contains("besides what other suspects keep");
+    let object_of = |suspect: &Value| {
+        let id = suspect["subject_id"].as_str()?;
+        let is_whole = !is_rest(suspect["headline"].as_str()?);
+        let id = u64::from_str_radix(id.trim_start_matches("0x"), 16).unwrap();
+        snapshot.graph().number(id).filter(|_| is_whole)
+    };
+    let mut sizes: Vec<(ObjectNumber, &Value)> = (suspects.iter())
+        .filter_map(|suspect| Some((object_of(suspect)?, suspect)))
+        .collect();
     if !case.holder.is_empty() {
-        let object = holder(&snapshot, &case.holder);
+        sizes.push((holder(&snapshot, &case.holder), first));
+    }
+    for (object, suspect) in sizes {
         let truth = freed_without(&snapshot, |other| other == object).unwrap();
-        if truth.bytes != bytes {
-            wrong.push(format!("{bytes} bytes, truth {}: {headline}", truth.bytes));
+        if std::ptr::eq(suspect, first) {
+            judged.truth = Some(truth.bytes);
+        }
+        if suspect["retained_bytes"] != truth.bytes {
+            wrong.push(format!("truth is {}: {}", truth.bytes, suspect["headline"]));
         }
     }
     if !case.threads.is_empty() {
@@ -163,22 +254,42 @@ fn wrong_in(jdk: &'static Jdk, case: &Case) -> Vec<String> {
         };
         // Together they also free what they share.
         let truth = freed_without(&snapshot, is_one).unwrap().bytes;
+        judged.truth = Some(truth);
         if bytes > truth || bytes < truth / 100 * 95 {
             wrong.push(format!("{bytes} bytes, truth {truth}: {headline}"));
         }
     }
     // The path shows the size of the sentence.
-    for suspect in &suspects {
+    for suspect in suspects {
         let end = suspect["path"]["steps"].as_array().unwrap().last().unwrap();
-        // The sentence on the rest of an object leaves out what other suspects keep, and says so.
         let headline = suspect["headline"].as_str().unwrap();
-        let is_rest = headline.contains("besides what other suspects keep");
-        let is_one = suspect["count"] == 1 && !is_rest;
+        let is_one = suspect["count"] == 1 && !is_rest(headline);
         if is_one && end["retained_bytes"] != suspect["retained_bytes"] {
             wrong.push(format!("{} at the end of: {}", end, suspect["headline"]));
         }
     }
-    wrong
+    judged
+}
+
+/// The cases as a table of a document.
+fn table(judged: &[Judged]) -> String {
+    let mut text = String::from(
+        "| Case | First sentence | Retained, by the report | Without the object, by a walk |\n| --- | --- | ---: | ---: |\n",
+    );
+    for it in judged {
+        let headline = it.headline.as_deref().unwrap_or("nothing: it is healthy");
+        let headline = headline.replace('|', "\\|").replace('<', "&lt;");
+        let bytes = match it.headline {
+            Some(_) => it.bytes.to_string(),
+            None => String::new(),
+        };
+        let truth = it.truth.map_or(String::new(), |it| it.to_string());
+        text.push_str(&format!(
+            "| {} | {headline} | {bytes} | {truth} |\n",
+            it.case
+        ));
+    }
+    text
 }
 
 fn missing(place: &str, text: &str, words: &[String]) -> Vec<String> {
@@ -188,13 +299,13 @@ fn missing(place: &str, text: &str, words: &[String]) -> Vec<String> {
         .collect()
 }
 
-fn suspects(dump: &Path) -> Vec<Value> {
+/// What `hprof-rs leaks` says about a dump.
+fn leaks(dump: &Path) -> Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hprof-rs"));
     command.args(["leaks", "--json", "--no-index"]).arg(dump);
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
-    json["leaks"]["suspects"].as_array().unwrap().clone()
+    serde_json::from_slice(&output.stdout).unwrap()
 }
 
 /// The object that a class, a static field of it and fields from there on lead to.
