@@ -71,7 +71,7 @@ pub fn both<A, B: Send>(one: impl FnOnce() -> A, other: impl FnOnce() -> B + Sen
     };
     thread::scope(|scope| {
         let beside = thread::Builder::new().name("beside".to_owned());
-        let spawned = beside.spawn_scoped(scope, &run);
+        let spawned = beside.spawn_scoped(scope, run);
         let made = one();
         let rest = match spawned {
             Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),

@@ -20,6 +20,7 @@ use crate::mapping::MappingArgument;
 use crate::memory;
 use crate::render::out::tell;
 use crate::render::screen::{bytes, count, percent};
+use crate::render::steps;
 use crate::report::Phases;
 use crate::what_it_is;
 use progress::Progress;
@@ -52,7 +53,8 @@ pub fn open(path: &Path, look: &OpenArguments) -> anyhow::Result<Snapshot> {
     open_with(path, look, None)
 }
 
-/// As [`open`], for a report, whose `phases` show the progress.
+/// As [`open`], for a report, whose `phases` show the progress. The caller [prints](warn_of_index) what became of the index once the
+/// report is there.
 ///
 /// # Errors
 /// As [`open`].
@@ -103,7 +105,8 @@ fn open_with(
         index_limit: look.index_limit,
         // A report has equal arrays and strings.
         digests: phases.is_some(),
-        index_later: phases.is_some(),
+        // Programs see the index as a step of its own.
+        index_later: phases.is_some() && !steps::are_told(),
         progress: &|stage, bytes| {
             memory::has_read(bytes);
             if let Ok(mut bar) = bar.lock() {
@@ -130,10 +133,10 @@ fn open_with(
     }
     match phases {
         Some(phases) => {
-            phases.pause(|| warn(&snapshot, look));
+            phases.pause(|| warn(&snapshot, look, false));
             phases.opened();
         }
-        None => warn(&snapshot, look),
+        None => warn(&snapshot, look, true),
     }
     Ok(snapshot)
 }
@@ -148,13 +151,15 @@ fn scratch(folder: &Path) -> PathBuf {
 }
 
 /// Prints what the dump lacks. Answers cover the rest.
-fn warn(snapshot: &Snapshot, look: &OpenArguments) {
+fn warn(snapshot: &Snapshot, look: &OpenArguments, knows_index: bool) {
     let name = &snapshot.name;
     let dumps = snapshot.contents().dumps.len();
     if look.dump.dump.is_none() && dumps > 1 {
         tell!("hprof-rs: {name} holds {dumps} heap dumps; this is the last (--dump N for another)");
     }
-    warn_of_index(snapshot);
+    if knows_index {
+        warn_of_index(snapshot);
+    }
     for note in notes(snapshot) {
         tell!("hprof-rs: {name}: {note}");
     }

@@ -157,7 +157,7 @@ fn traits(element: BasicType, values: &[u8]) -> Traits {
             | when(values.len() >= 4 * width, Traits::SEVERAL)
             | when(is_bytes, Traits::BYTES)
             | when(element == BasicType::Char, Traits::CHARS)
-            | when(is_bytes && values.len() % 2 != 0, Traits::ODD)
+            | when(is_bytes && !values.len().is_multiple_of(2), Traits::ODD)
             | when(is_bytes && is_narrow(), Traits::NARROW),
     )
 }

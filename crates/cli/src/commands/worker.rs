@@ -213,6 +213,7 @@ impl Analyser<'_> {
         let phases = Phases::begin(true);
         let snapshot = phases.see(|| snapshot::open_for(file, &look, &phases))?;
         let mut report = phases.see(|| Report::new(&snapshot))?;
+        phases.pause(|| snapshot::warn_of_index(&snapshot));
         match snapshot.index() {
             IndexState::Written { .. } | IndexState::Used => {}
             IndexState::Failed(error) => bail!("cannot write the index: {error}"),
