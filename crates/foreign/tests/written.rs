@@ -64,6 +64,7 @@ fn native_memory_is_allocated_and_freed() {
         thread_name: &|_| None,
         remarks: &[],
         own: None,
+        depth: None,
     };
     let bytes_of = |live| {
         let memory = jfr::write::NativeMemory { allocated, live };
