@@ -106,7 +106,7 @@ mod tests {
         let command = hinted(Cli::command());
         let takers = takers(&command);
         for name in [
-            "attach", "control", "record", "stacks", "dump", "live", "top",
+            "attach", "control", "record", "stacks", "dump", "live", "profile",
         ] {
             assert!(takers.iter().any(|it| it == name), "{name}: {takers:?}");
         }

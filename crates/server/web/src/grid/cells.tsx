@@ -56,8 +56,8 @@ function Method({ text }: { text: string }) {
   );
 }
 
-/** The name of a class: parts with dots between, and brackets of arrays. */
-const CLASS = /^[^\s.]+(?:\.[^\s.]+)+$/;
+/** The name of a class: parts with dots between, the last with a capital, unlike a method's. */
+const CLASS = /^[^\s.]+(?:\.[^\s.]+)*\.\p{Lu}[^\s.]*$/u;
 
 /** A class whose package gives way where there is little room. */
 function ClassName({ text }: { text: string }) {
