@@ -130,7 +130,6 @@ final class LeakViews {
 
     @LeakCorpus.Answer(
         says = {"static field LeakViews.guarded", "3,000 objects of class LeakViews$Order"},
-        holder = "LeakViews.guarded",
         shared = true)
     static void viewOfAView(LeakCorpus.Dump dump) {
         TreeMap<Integer, Order> orders = new TreeMap<>();

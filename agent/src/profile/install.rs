@@ -133,8 +133,9 @@ impl Parts {
         if settings.modes.cpu_samples && settings.depth > 0 {
             self.engine = match choose(jvmti, settings) {
                 Ok(engine) => engine,
-                // A kernel or container that forbids it is no mistake in the options: other modes go on.
-                Err(text) if settings.event.is_some() => {
+                // A kernel or container that forbids it is no mistake in the options, and the program is to start: other
+                // modes go on. A program that runs already does not need the agent.
+                Err(text) if settings.event.is_some() && arrival != Arrival::Late => {
                     report::error(&text);
                     Engine::None
                 }

@@ -257,8 +257,8 @@ fn mistakes_are_found_before_the_agent_is_loaded() {
         (&["--all", "--cpu"], "cannot be used with"),
         // Those of async-profiler.
         (
-            &["-e", "cycles"],
-            "[possible values: cpu, wall, alloc, lock, calls, all]",
+            &["-e", "heat"],
+            "cpu, wall, alloc, lock, native, calls and all are events; of the kernel, one of page-faults",
         ),
         (&["-e", "cpu,wall"], "one of cpu, wall and calls"),
         (&["-i", "10"], "a number with a unit: 1ms, 10ms"),

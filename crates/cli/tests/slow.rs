@@ -107,3 +107,32 @@ fn a_recording_lists_the_slow_calls() {
     );
     assert_apart(&scene, "slow.hprof.txt");
 }
+
+#[test]
+fn calls_of_a_running_jvm_are_timed_until_the_recording_ends() {
+    each_jdk(|jdk| {
+        let scene = Scene::new();
+        let jvm = Run::new(jdk).class("Spin").args(["60"]).start();
+        let pid = jvm.pid().to_string();
+        let timed = "Spin.hot:1ms";
+        let record = [
+            "record",
+            &pid,
+            "-d",
+            "2",
+            "--slow",
+            timed,
+            "-o",
+            "spin.hprof.txt",
+        ];
+        let output = run(&mut scene.hprof_rs(&record), "");
+        let said = stderr(&output);
+        assert!(output.status.success(), "{said}");
+        assert!(said.contains("Slowest calls of Spin.hot"), "{said}");
+        let slow = json(&scene, &["slow", "--json", "spin.hprof.txt"]);
+        let method = &slow["methods"][0];
+        // A call spins for 77 ms, so each is slow.
+        assert!(method["calls"].as_u64() >= Some(1), "{method}");
+        assert_eq!(method["calls"], method["slow_calls"]);
+    });
+}

@@ -116,7 +116,10 @@ fn text(style: Style, slow: &Slow, methods: &[&SlowMethod], calls: usize) -> Str
         let _ = writeln!(text, "{}", style.warn(&printable(&line)));
     }
     if methods.is_empty() && text.is_empty() {
-        text.push_str("no method has this text in its name\n");
+        text.push_str(match slow.is_there() {
+            true => "no timed method has this text in its name\n",
+            false => "no calls came: the agent ended before it wrote those that it had timed\n",
+        });
     }
     text
 }

@@ -100,7 +100,8 @@ impl Live {
             machine: Arc::clone(&self.machine),
             stream,
         };
-        let recorder = Recorder::new(&recording, Box::new(link), &self.events);
+        let recorder =
+            Recorder::new(&recording, Box::new(link), &self.events).with_calls(&launching.options);
         self.record(&recording, recorder)?;
         Ok(Some(recording))
     }

@@ -261,7 +261,7 @@ impl Live {
             machine: Arc::clone(&self.machine),
             stream,
         };
-        let recorder = Recorder::new(&recording, Box::new(link), &self.events);
+        let recorder = Recorder::new(&recording, Box::new(link), &self.events).with_calls(&options);
         let recorded = self.record(&recording, recorder);
         if recorded.is_err() {
             let _ = self.machine.control(pid, &Request::Detach, ANSWER);

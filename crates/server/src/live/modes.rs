@@ -29,8 +29,10 @@ const ALLOWED: [&str; 18] = [
     "timelinemax",
     "event",
     "every",
-    "slow",
+    TIMED,
 ];
+/// The option that times calls of methods.
+const TIMED: &str = "slow";
 /// The options that a request for calls may add too: they select the methods to count.
 const ALLOWED_FOR_CALLS: [&str; 2] = ["include", "exclude"];
 /// The option that a request for native memory may add too.
@@ -115,6 +117,14 @@ impl Mode {
             false => Ok(modes),
         }
     }
+}
+
+/// Returns true if the agent's options name methods whose calls it times.
+pub fn times_calls(options: &str) -> bool {
+    options
+        .split(',')
+        .filter_map(|option| option.split_once('='))
+        .any(|(name, methods)| name == TIMED && !methods.is_empty())
 }
 
 /// Refuses extra options that would change more than how is recorded.

@@ -7,7 +7,7 @@ use hprof_wire::control::{self, Reply, Request};
 
 use super::link::{JvmId, Link, Look};
 use super::machine::RefusedKind;
-use super::modes::Mode;
+use super::modes::{self, Mode};
 use super::recording::{Afterwards, Cost, End, Recording};
 use super::stream::Lost;
 use crate::events::{Event, Events};
@@ -41,6 +41,8 @@ pub struct Recorder {
     events: Arc<Events>,
     /// How long the last dump took; zero at first.
     dump_took: Duration,
+    /// The agent times calls too (`slow=`). They are in no mode of a recording, and are wanted once.
+    times_calls: bool,
 }
 
 /// The result of a step of a recording: it continues, or ends.
@@ -64,6 +66,15 @@ impl Recorder {
             link,
             events: Arc::clone(events),
             dump_took: Duration::ZERO,
+            times_calls: false,
+        }
+    }
+
+    /// Takes the calls of an agent with these options, if it times any.
+    pub fn with_calls(self, options: &str) -> Self {
+        Self {
+            times_calls: modes::times_calls(options),
+            ..self
         }
     }
 
@@ -94,7 +105,7 @@ impl Recorder {
                 }
             }
             looked = Instant::now();
-            if let Next::Ends(why) = self.look() {
+            if let Next::Ends(why) = self.look(false) {
                 break why;
             }
             if measured
@@ -107,8 +118,8 @@ impl Recorder {
             self.tell();
         };
         if !self.link.has_ended() {
-            // Takes the counts since the last look.
-            let _ = self.look();
+            // Takes the counts since the last look, and the calls since the start.
+            let _ = self.look(true);
             self.detach();
         }
         let rest = self.link.rest(REST);
@@ -139,14 +150,17 @@ impl Recorder {
     }
 
     /// Has the agent write what is new, and adds it.
-    fn look(&mut self) -> Next {
+    fn look(&mut self, is_last: bool) -> Next {
         let started = self.recording.started();
         // A dump of sites through the control socket would collect garbage.
-        let dumped: Vec<control::Mode> = started
+        let mut dumped: Vec<control::Mode> = started
             .iter()
             .filter(|&&mode| mode != Mode::Alloc)
             .map(|mode| mode.of_agent())
             .collect();
+        if is_last && self.times_calls {
+            dumped.push(control::Mode::Slow);
+        }
         let began = Instant::now();
         if !dumped.is_empty() {
             match self.control(&Request::Dump(dumped)) {
