@@ -265,7 +265,7 @@ fn mistakes_are_found_before_the_agent_is_loaded() {
         (&["-i", "500us"], "whole milliseconds"),
         (
             &["-e", "alloc", "-i", "10ms"],
-            "alloc takes bytes, as in -i 512k",
+            "alloc and native take bytes, as in -i 512k",
         ),
         (&["-i", "64k"], "cpu and wall take a time, as in -i 10ms"),
         (&["-I", ""], "a pattern names a package, class or method"),
