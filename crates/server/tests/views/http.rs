@@ -295,7 +295,7 @@ fn problems_have_a_kind_and_a_sentence() {
         assert_eq!(site.get(heap, view).1["detail"], sentence, "{view}");
     }
     let (_, body) = site.send("GET", "/api/v1/jobs/x", "");
-    assert!(body.contains("\"x: give a whole number"), "{body}");
+    assert!(body.contains("\"id=x: give a whole number"), "{body}");
     let (response, body) = site.send("GET", "/api/v1/dumps/..%2f..%2fetc/histogram", "");
     assert_eq!(response.status(), StatusCode::BAD_REQUEST, "{body}");
     let kind = &response.headers()["content-type"];

@@ -90,8 +90,8 @@ impl<'de> Deserializer<'de> for Written<'de> {
         deserialize_u16 => visit_u16, u16, |error| ParameterError::not_whole(error.kind());
         deserialize_u32 => visit_u32, u32, |error| ParameterError::not_whole(error.kind());
         deserialize_u64 => visit_u64, u64, |error| ParameterError::not_whole(error.kind());
-        deserialize_i32 => visit_i32, i32, |_| ParameterError::not_number();
-        deserialize_i64 => visit_i64, i64, |_| ParameterError::not_number();
+        deserialize_i32 => visit_i32, i32, |error| ParameterError::not_whole(error.kind());
+        deserialize_i64 => visit_i64, i64, |error| ParameterError::not_whole(error.kind());
         deserialize_f32 => visit_f32, f32, |_| ParameterError::not_number();
         deserialize_f64 => visit_f64, f64, |_| ParameterError::not_number();
     }
