@@ -91,6 +91,8 @@ impl SlowRecorder {
             return;
         }
         self.looked = Instant::now();
+        // Printed without the lock: standard error may be a pipe that is full, and threads of the program wait for the lock.
+        let mut hot = Vec::new();
         let mut methods = self.slow.methods.lock();
         for timed in methods.timed_mut() {
             let row = method(timed, &[], 0);
@@ -110,7 +112,7 @@ impl SlowRecorder {
                 let counted = timed.block.sums(timed.longest());
                 timed.totals.skip(&counted, bits);
                 timed.block.skip(bits);
-                report::note(&format!(
+                hot.push(format!(
                     "slow=: {} is called {:.1} million times a second, too often for each call to be timed: one in {} is \
                      from now on, and its figures are estimates",
                     row.full_name(),
