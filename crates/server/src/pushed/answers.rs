@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-use hprof_stacks::{CallTree, Node};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -13,12 +12,11 @@ use utoipa::{IntoParams, ToSchema};
 use super::Pushed;
 use super::batch::{At, Series};
 use super::kind::{self, NANOSECONDS};
-use super::scan::{Source, Wanted};
-use super::selector::{self, Selector, THREAD};
-use super::tree::{ROOT, Tree};
+use super::scan::Wanted;
+use super::selector::Selector;
+use super::sums::{Rounded, Sums, group, of_scan};
 use crate::time::Millis;
 use crate::views::ViewError;
-use crate::views::page::compile;
 use crate::views::profile::{Flame, FlameQuery, draw};
 
 /// Series of an answer.
@@ -29,12 +27,8 @@ const MAX_LANES: usize = 20;
 const STEPS: u32 = 240;
 /// The most steps of a lane.
 const MAX_STEPS: u32 = 10_000;
-/// Nodes of a tree.
-const MAX_NODES: usize = 4_000_000;
 /// The window if the request says nothing: the last hour.
 const HOUR: i64 = 3_600_000;
-/// The group of rows without the label.
-const NONE: &str = "<none>";
 /// The lane of all groups beyond the largest.
 const OTHERS: &str = "<others>";
 
@@ -130,19 +124,6 @@ fn shown_unit(unit: &str) -> Cow<'static, str> {
     }
 }
 
-/// Rounds nanoseconds to milliseconds so that the sum of what is rounded is the rounded sum.
-#[derive(Default)]
-struct Rounded(u128);
-
-impl Rounded {
-    fn next(&mut self, nanos: u64) -> u64 {
-        let millis = |nanos: u128| ((nanos + 500_000) / 1_000_000) as u64;
-        let before = millis(self.0);
-        self.0 += u128::from(nanos);
-        millis(self.0) - before
-    }
-}
-
 impl Window {
     /// This window with both ends.
     pub fn fixed(self) -> Self {
@@ -196,188 +177,6 @@ impl CostsQuery {
 
     fn by(&self) -> Option<&str> {
         self.by.as_deref().filter(|by| !by.is_empty())
-    }
-}
-
-/// The group of a row.
-fn group<'a>(by: &str, series: &'a Series, source: &'a Source, at: At) -> &'a str {
-    let value = match by {
-        THREAD => source
-            .stacks
-            .names
-            .get(at.thread as usize)
-            .map_or("", |name| name),
-        by => selector::value(series, by),
-    };
-    if value.is_empty() { NONE } else { value }
-}
-
-/// The costs of stacks.
-#[derive(Default)]
-struct Sums {
-    tree: Tree,
-    own: Vec<u64>,
-    unit: Option<String>,
-}
-
-impl Sums {
-    fn add(
-        &mut self,
-        source: &Source,
-        by: Option<&str>,
-        is_counted: impl Fn(&Arc<Series>, At) -> bool,
-    ) -> io::Result<()> {
-        let mut groups: FxHashMap<&str, u32> = FxHashMap::default();
-        let mut known: FxHashMap<(u32, u32), u32> = FxHashMap::default();
-        let mut way = Vec::new();
-        for (series, rows) in &source.parts {
-            self.unit.get_or_insert_with(|| series.unit.clone());
-            for &(at, value) in rows {
-                if !is_counted(series, at) {
-                    continue;
-                }
-                let root = match by {
-                    None => ROOT,
-                    Some(by) => {
-                        let group = group(by, series, source, at);
-                        *groups.entry(group).or_insert_with(|| {
-                            let name = self.tree.name(group);
-                            self.tree.child(ROOT, name)
-                        })
-                    }
-                };
-                // Up to a frame that is known, then down again.
-                let mut node = at.node;
-                let mut here = loop {
-                    if node == ROOT {
-                        break root;
-                    }
-                    if let Some(&found) = known.get(&(root, node)) {
-                        break found;
-                    }
-                    way.push(node);
-                    node = match source.stacks.nodes.get(node as usize) {
-                        Some(&(parent, _)) if parent < node => parent,
-                        _ => ROOT,
-                    };
-                };
-                while let Some(node) = way.pop() {
-                    let name = source.stacks.nodes.get(node as usize).map_or(0, |it| it.1);
-                    let name = source.stacks.names.get(name as usize);
-                    let name = self.tree.name(name.map_or("", |name| name));
-                    here = self.tree.child(here, name);
-                    known.insert((root, node), here);
-                }
-                if self.own.len() <= here as usize {
-                    self.own.resize(self.tree.nodes.len(), 0);
-                }
-                let own = &mut self.own[here as usize];
-                *own = own.saturating_add(value);
-            }
-            if self.tree.nodes.len() > MAX_NODES {
-                return Err(io::Error::other(TooMany));
-            }
-        }
-        Ok(())
-    }
-
-    /// The call tree of stacks with a method that a filter matches, from the outermost or the innermost method on.
-    fn call_tree(mut self, filter: Option<&str>, is_inverted: bool) -> Result<CallTree, ViewError> {
-        let filter = filter.filter(|text| !text.is_empty()).map(compile);
-        let filter = filter.transpose()?;
-        self.own.resize(self.tree.nodes.len(), 0);
-        let nodes = &self.tree.nodes;
-        if let Some(filter) = filter {
-            let names = self.tree.names.iter();
-            let matching: Vec<bool> = names.map(|name| filter.is_match(name)).collect();
-            let mut is_in = vec![false; nodes.len()];
-            for (at, &(parent, name)) in nodes.iter().enumerate().skip(1) {
-                is_in[at] = is_in[parent as usize] || matching[name as usize];
-                if !is_in[at] {
-                    self.own[at] = 0;
-                }
-            }
-        }
-        if self.unit.as_deref() == Some(NANOSECONDS) {
-            let mut rounded = Rounded::default();
-            self.own
-                .iter_mut()
-                .for_each(|own| *own = rounded.next(*own));
-        }
-        if is_inverted {
-            let mut inverted = Self {
-                unit: self.unit.clone(),
-                ..Self::default()
-            };
-            for (at, &own) in self.own.iter().enumerate().filter(|it| *it.1 > 0) {
-                let (mut node, mut here) = (at as u32, ROOT);
-                while node != ROOT {
-                    let (parent, name) = nodes[node as usize];
-                    let name = inverted.tree.name(&self.tree.names[name as usize]);
-                    here = inverted.tree.child(here, name);
-                    node = parent;
-                }
-                if inverted.tree.nodes.len() > MAX_NODES {
-                    return Err(too_much());
-                }
-                inverted.own.resize(inverted.tree.nodes.len(), 0);
-                inverted.own[here as usize] += own;
-            }
-            self = inverted;
-        }
-        Ok(self.finish())
-    }
-
-    /// The tree with the largest in front. Callers have smaller numbers, so one walk from the end does.
-    fn finish(self) -> CallTree {
-        let mut below: Vec<Vec<Node>> = Vec::new();
-        below.resize_with(self.tree.nodes.len(), Vec::new);
-        for (at, &(parent, name)) in self.tree.nodes.iter().enumerate().skip(1).rev() {
-            let mut children = std::mem::take(&mut below[at]);
-            let own = self.own.get(at).copied().unwrap_or(0);
-            let sum = |sum: u64, child: &Node| sum.saturating_add(child.total);
-            let total = children.iter().fold(own, sum);
-            if total == 0 {
-                continue;
-            }
-            sort(&mut children);
-            let name = self.tree.names[name as usize].clone();
-            below[parent as usize].push(Node {
-                name,
-                own,
-                total,
-                children,
-            });
-        }
-        let mut roots = below.swap_remove(0);
-        sort(&mut roots);
-        let sum = |sum: u64, node: &Node| sum.saturating_add(node.total);
-        CallTree {
-            total: roots.iter().fold(0, sum),
-            roots,
-        }
-    }
-}
-
-fn sort(nodes: &mut [Node]) {
-    nodes.sort_by(|a, b| b.total.cmp(&a.total).then_with(|| a.name.cmp(&b.name)));
-}
-
-/// The stacks of an answer are too many.
-#[derive(Debug, thiserror::Error)]
-#[error("too many stacks")]
-struct TooMany;
-
-fn too_much() -> ViewError {
-    ViewError::TooLong(format!(
-        "the stacks of this window have more than {MAX_NODES} frames; narrow the window or the selector"
-    ))
-}
-
-fn of_scan(error: io::Error) -> ViewError {
-    match error.get_ref().is_some_and(|inner| inner.is::<TooMany>()) {
-        true => too_much(),
-        false => ViewError::failed(error),
     }
 }
 

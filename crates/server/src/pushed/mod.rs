@@ -17,6 +17,7 @@ mod log;
 mod scan;
 mod segment;
 mod selector;
+mod sums;
 mod tree;
 mod writing;
 
