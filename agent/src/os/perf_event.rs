@@ -1,5 +1,5 @@
-//! Events of the kernel that are counted for one thread, by `perf_event_open`: a signal comes to the thread after a number
-//! of them.
+//! Counts events of the kernel for one thread, by `perf_event_open`. The kernel sends the thread a signal after each N
+//! events.
 //!
 //! An event is armed for one signal, and armed again by the handler when it is done, so that events of the handler do not
 //! count and no two signals of a thread are on their way. Tracepoints are not: Linux 6.18 stops them at their limit for good

@@ -13,7 +13,7 @@ const RECORD: usize = 512;
 const RECORDS_LOG: u32 = 17;
 /// The records in which that of a thread may be, from the first on.
 const PLACES: usize = 8;
-/// Those of all threads, those behind the last first place, and one of no thread.
+/// Records of all threads, further places behind the last first one, and one record of no thread.
 const RECORDS: usize = (1 << RECORDS_LOG) + PLACES + 1;
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 

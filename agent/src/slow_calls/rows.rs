@@ -7,7 +7,7 @@ use super::memory::RunningCall;
 use super::methods::Timed;
 use crate::os::clock::LocalTime;
 
-/// What a method has counted up to `now` of the monotonic clock.
+/// Returns a method's counts up to `now` of the monotonic clock.
 pub(super) fn method(timed: &Timed, running: &[RunningCall], now: u64) -> SlowMethod {
     let counted = timed.block.sums(timed.longest());
     let sums = timed.totals.of(&counted);

@@ -2,7 +2,7 @@
 
 use hprof_stacks::slow::SlowSpan;
 
-/// Those that wait for a dump, of a method, at most.
+/// The most slow calls of a method that wait for a dump.
 const MOST: usize = 20_000;
 
 /// Slow calls that no dump has yet.
@@ -30,12 +30,12 @@ impl Spans {
         self.lost
     }
 
-    /// Those that wait. They wait until [`Self::written`].
+    /// Returns the calls that no dump has yet; [`Self::written`] removes them.
     pub(super) fn waiting(&self) -> &[SlowSpan] {
         &self.waiting
     }
 
-    /// A dump has those that wait.
+    /// Notes that the dump under way has all waiting calls.
     pub(super) fn dump(&mut self) {
         self.dumped = self.waiting.len();
     }

@@ -1,4 +1,4 @@
-//! What a method has counted, where not all of its calls were timed.
+//! Estimates a method's counts where the hooks time one call in N.
 
 use super::memory::Sums;
 
