@@ -14,10 +14,15 @@ public class SlowVirtual {
     /** The loop takes the same work in each thread: a virtual one cannot ask for its CPU time. */
     static long work;
 
+    /** Writes to what threads share at the end alone: cores that write there together would take many times as long. */
     static void computes() {
+        long mixed = 1;
         for (long i = 0; i < work; i++) {
-            sink += i;
+            mixed ^= mixed << 13;
+            mixed ^= mixed >>> 7;
+            mixed ^= mixed << 17;
         }
+        sink = mixed;
     }
 
     static void call() {

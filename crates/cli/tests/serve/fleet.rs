@@ -185,7 +185,8 @@ fn a_worker_that_was_thought_dead_changes_nothing_when_it_wakes() {
     assert_eq!(dump["job"]["attempt"], 2, "{dump}");
     let path = format!("/api/v1/dumps/{id}/report");
     let report = server.get(&path).body;
-    for pid in all {
+    // Its worker ends the process and reaps it as soon as it wakes.
+    for pid in all.into_iter().rev() {
         signal(pid, libc::SIGCONT);
     }
     eventually("the end of its process", || {
