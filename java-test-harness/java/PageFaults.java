@@ -6,7 +6,8 @@ import java.nio.file.Paths;
 
 /**
  * Writes to each page of a file that is mapped ("pages N"), and prints how many page faults that were; or sleeps for a millisecond N times
- * ("sleeps N"), which is two context switches at most each.
+ * ("sleeps N"), which is two context switches at most each; or allocates N arrays of 8 MiB ("arrays N"); or yields N times ("yields N"),
+ * which is a call of JVM_Yield each.
  */
 public class PageFaults {
     static final int PAGE = 4096;
@@ -23,6 +24,20 @@ public class PageFaults {
         }
     }
 
+    static int arrays(int count) {
+        int sum = 0;
+        for (int i = 0; i < count; i++) {
+            sum += new byte[8 << 20].length >> 20;
+        }
+        return sum;
+    }
+
+    static void yields(int count) {
+        for (int i = 0; i < count; i++) {
+            Thread.yield();
+        }
+    }
+
     /** Page faults of this thread. */
     static long faults() throws Exception {
         String line = new String(Files.readAllBytes(Paths.get("/proc/thread-self/stat")));
@@ -35,6 +50,14 @@ public class PageFaults {
         int count = Integer.parseInt(args[1]);
         if (args[0].equals("sleeps")) {
             sleeps(count);
+            return;
+        }
+        if (args[0].equals("arrays")) {
+            System.out.println("mebibytes=" + arrays(count));
+            return;
+        }
+        if (args[0].equals("yields")) {
+            yields(count);
             return;
         }
         try (RandomAccessFile file = new RandomAccessFile("pages", "rw")) {

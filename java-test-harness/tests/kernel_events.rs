@@ -90,3 +90,61 @@ fn an_event_that_is_not_there_is_refused_in_a_line() {
         assert_eq!(outcome.profile().samples(|_| true), 0);
     });
 }
+
+/// JVM_Yield is exported by all releases, and each `Thread.yield` calls it once.
+#[test]
+fn calls_of_a_function_are_counted_each() {
+    each_release(|jdk| {
+        let outcome = run(jdk, "event=JVM_Yield", "yields", 3000);
+        let Some(profile) = profile(&outcome, "JVM_Yield") else {
+            return;
+        };
+        let found = profile.samples_with("PageFaults.yields") + profile.counter("lost_samples");
+        assert_eq!(found, 3000, "{}", outcome.report());
+        let outcome = run(jdk, "event=JVM_Yield,every=100", "yields", 3000);
+        let profile = outcome.profile();
+        let found = profile.samples_with("PageFaults.yields") + profile.counter("lost_samples");
+        assert!((2900..=3000).contains(&found), "{found}");
+    });
+}
+
+/// Arrays of 8 MiB are humongous in regions of a mebibyte. An allocation that has to wait for a collection calls the function
+/// again.
+#[test]
+fn functions_of_cpp_are_found_by_class_and_name() {
+    const FUNCTION: &str = "G1CollectedHeap::humongous_obj_allocate";
+    each_jdk(|jdk| {
+        let outcome = Run::new(jdk)
+            .jvm_args(["-XX:+UseG1GC", "-XX:G1HeapRegionSize=1m"])
+            .agent(&format!("event={FUNCTION},depth=16,cutoff=0"))
+            .class("PageFaults")
+            .args(["arrays", "200"])
+            .run()
+            .expect_status(0);
+        let profile = outcome.profile();
+        if outcome.stderr.contains("has a function of this name") {
+            assert_eq!(profile.samples(|_| true), 0);
+            assert!(jdk.feature() < 11, "{}", outcome.stderr);
+            return;
+        }
+        let Some(profile) = self::profile(&outcome, FUNCTION) else {
+            return;
+        };
+        let found = profile.samples_with("PageFaults.arrays") + profile.counter("lost_samples");
+        assert!((200..=400).contains(&found), "{found}");
+    });
+}
+
+/// A name that no library has is a mistake, and the line says where names come from.
+#[test]
+fn a_function_that_is_not_there_is_refused_in_a_line() {
+    each_jdk(|jdk| {
+        let outcome = run(jdk, "event=no_such_function", "sleeps", 1);
+        assert!(profile(&outcome, "no_such_function").is_none());
+        assert!(
+            outcome.stderr.contains("table of symbols"),
+            "{}",
+            outcome.stderr
+        );
+    });
+}

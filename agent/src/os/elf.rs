@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt;
 
 use object::LittleEndian;
-use object::elf::{FileHeader64, SHT_SYMTAB};
+use object::elf::{FileHeader64, PT_LOAD, SHT_DYNSYM, SHT_SYMTAB, STT_FUNC, SectionType};
 use object::read::elf::{FileHeader, ProgramHeader, Sym};
 use object::read::{ReadCache, ReadRef, Result};
 
@@ -77,6 +77,61 @@ fn find<'a, const N: usize>(
         }
     }
     Ok(Some(found))
+}
+
+/// The functions of a file whose names are wanted, with their places in the file: by the table of all symbols, or the linker's
+/// where that has been stripped.
+///
+/// # Errors
+/// As [`functions`].
+pub fn places(path: &str, is_wanted: impl Fn(&str) -> bool) -> io::Result<Vec<(String, u64)>> {
+    let file = Bounded::of(open(path)?);
+    let found = search(&file, SHT_SYMTAB, &is_wanted);
+    let found = found.and_then(|found| match found.is_empty() {
+        true => search(&file, SHT_DYNSYM, &is_wanted),
+        false => Ok(found),
+    });
+    found.map_err(io::Error::other)
+}
+
+fn search<'a>(
+    data: impl ReadRef<'a>,
+    table: SectionType,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<(String, u64)>> {
+    let header = FileHeader64::<LittleEndian>::parse(data)?;
+    let endian = header.endian()?;
+    let sections = header.sections(endian, data)?;
+    let symbols = sections.symbols(endian, data, table)?;
+    if symbols.is_empty() {
+        return Ok(Vec::new());
+    }
+    let names_at = sections.section(symbols.string_section())?;
+    let strings = object::read::elf::SectionHeader::data(names_at, endian, data)?;
+    let segments = header.program_headers(endian, data)?;
+    let mut found = Vec::new();
+    for symbol in symbols.iter() {
+        let is_defined = !symbol.is_undefined(endian);
+        if symbol.st_type() != STT_FUNC || !is_defined {
+            continue;
+        }
+        let start = usize::try_from(symbol.st_name(endian)).unwrap_or(usize::MAX);
+        let name = strings.get(start..).and_then(|rest| {
+            let end = rest.iter().position(|&byte| byte == 0)?;
+            std::str::from_utf8(&rest[..end]).ok()
+        });
+        let Some(name) = name.filter(|name| is_wanted(name)) else {
+            continue;
+        };
+        let address = symbol.st_value(endian);
+        let place = segments.iter().find_map(|segment| {
+            let inside = address.checked_sub(segment.p_vaddr(endian))?;
+            let is_there = segment.p_type(endian) == PT_LOAD && inside < segment.p_filesz(endian);
+            is_there.then(|| segment.p_offset(endian).wrapping_add(inside))
+        });
+        found.extend(place.map(|place| (name.to_owned(), place)));
+    }
+    Ok(found)
 }
 
 /// A file of which not too much is read into memory, whatever its headers say.

@@ -62,6 +62,13 @@ impl Mapping {
             .saturating_add(u64::try_from(offset).unwrap_or(u64::MAX))
     }
 
+    /// The address of a place in the file, if the mapping has it.
+    pub fn address_of(&self, offset: u64) -> Option<usize> {
+        let inside = usize::try_from(offset.checked_sub(self.offset)?).ok()?;
+        let address = self.start.checked_add(inside)?;
+        (address < self.end).then_some(address)
+    }
+
     /// The last part of the path.
     pub fn file_name(&self) -> &str {
         let path = self.path.strip_suffix(" (deleted)").unwrap_or(&self.path);
@@ -94,6 +101,8 @@ mod tests {
             (first.file_name(), first.offset_of(0x2004)),
             ("a b.so", 0x1004)
         );
+        assert_eq!(first.address_of(0x1004), Some(0x2004));
+        assert!(first.address_of(0xfff).is_none() && first.address_of(0x2000).is_none());
         assert_eq!(at(0x7000).unwrap().file_name(), "[vdso]");
     }
 }

@@ -9,6 +9,7 @@ pub mod clock;
 pub mod copies;
 pub mod descriptors;
 pub mod elf;
+pub mod functions;
 pub mod holes;
 pub mod imports;
 pub mod maps;

@@ -2,21 +2,27 @@
 //! events.
 //!
 //! An event is armed for one signal, and armed again by the handler when it is done, so that events of the handler do not
-//! count and no two signals of a thread are on their way. Tracepoints are not: Linux 6.18 stops them at their limit for good
-//! (`perf_trace_add` leaves them stopped), so they send signals without end. The signal tells the descriptor, and a table its thread: the
+//! count and no two signals of a thread are on their way. Tracepoints and functions are not: Linux 6.18 stops them at their limit
+//! for good (`perf_trace_add` leaves them stopped), so they send signals without end.
+//!
+//! Calls of a function are counted by a debug register of the CPU, which needs no rights and changes no code. Where all are taken, or a
+//! virtual machine has none, the kernel patches the function (uprobes), which root may ask for.
+//! The signal tells the descriptor, and a table its thread: the
 //! kernel has no room for another value.
 //!
 //! The signal must be one of the old ones: a real-time signal that finds the queue full becomes SIGIO, whose default action
 //! ends the process (`send_sigio_to_task` in the kernel's fcntl.c).
 
+use std::ffi::CString;
 use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::options::{EventSampling, KernelEvent};
+use crate::os::functions::{self, Function, NotFound};
 
-/// `struct perf_event_attr` in its first version, which all kernels take (`PERF_ATTR_SIZE_VER0`).
+/// `struct perf_event_attr` in its second version, which all kernels since 2.6.33 take (`PERF_ATTR_SIZE_VER1`).
 #[repr(C)]
 #[derive(Default)]
 struct Attributes {
@@ -30,13 +36,19 @@ struct Attributes {
     wakeup_events: u32,
     breakpoint: u32,
     config1: u64,
+    config2: u64,
 }
 
-const _: () = assert!(size_of::<Attributes>() == 64);
+const _: () = assert!(size_of::<Attributes>() == 72);
 
 const HARDWARE: u32 = 0;
 const SOFTWARE: u32 = 1;
 const TRACEPOINT: u32 = 2;
+const BREAKPOINT: u32 = 5;
+/// `HW_BREAKPOINT_X` of hw_breakpoint.h: when an instruction is carried out.
+const EXECUTED: u32 = 4;
+/// The kind of events at functions that the kernel patches; it has no number of its own.
+const PROBE_KIND: &str = "/sys/bus/event_source/devices/uprobe/type";
 
 /// Bits of `flags`.
 const DISABLED: u64 = 1;
@@ -69,19 +81,41 @@ static VALUES: [AtomicUsize; MAX_DESCRIPTORS] = [const { AtomicUsize::new(0) }; 
 /// An event that this process may count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PerfEvent {
-    kind: u32,
-    config: u64,
+    what: Counted,
     period: u64,
     /// Events in the kernel count too.
     has_kernel: bool,
     weight: u32,
 }
 
+/// An event as the kernel has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Counted {
+    /// By kind and number.
+    Numbered { kind: u32, config: u64 },
+    /// An instruction at an address is carried out.
+    Breakpoint { address: u64 },
+    /// The same, by the place in a file, with the number of this kind of events.
+    Probe {
+        kind: u32,
+        file: CString,
+        offset: u64,
+    },
+}
+
 /// Why an event cannot be counted.
 #[derive(Debug)]
 pub struct Refused {
     event: KernelEvent,
-    error: io::Error,
+    why: Why,
+}
+
+#[derive(Debug)]
+enum Why {
+    /// The kernel's answer.
+    Kernel(io::Error),
+    /// There is no such function.
+    Function(NotFound),
 }
 
 impl PerfEvent {
@@ -90,11 +124,19 @@ impl PerfEvent {
     /// # Errors
     /// [`Refused`], which says why and what to do.
     pub fn probe(sampling: &EventSampling, interval: Duration) -> Result<Self, Refused> {
-        let refused = |error| Refused {
+        let refused_for = |why| Refused {
             event: sampling.event.clone(),
-            error,
+            why,
         };
-        let (kind, config) = numbers(&sampling.event).map_err(refused)?;
+        let refused = |error| refused_for(Why::Kernel(error));
+        let (first, instead) = match &sampling.event {
+            KernelEvent::Function(name) => {
+                let found = functions::find(name).map_err(|why| refused_for(Why::Function(why)))?;
+                let address = found.address as u64;
+                (Counted::Breakpoint { address }, probe_of(found))
+            }
+            event => (numbers(event).map_err(refused)?, None),
+        };
         let period = match sampling.event.is_clock() {
             true => u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX),
             false => u64::from(sampling.every),
@@ -105,9 +147,8 @@ impl PerfEvent {
             KernelEvent::ContextSwitches => sampling.every.saturating_sub(1),
             _ => sampling.every,
         };
-        let of = |has_kernel| Self {
-            kind,
-            config,
+        let of = |what: &Counted, has_kernel| Self {
+            what: what.clone(),
             period: period.max(1),
             has_kernel,
             weight: weight.max(1),
@@ -115,13 +156,22 @@ impl PerfEvent {
         // SAFETY: the call has no arguments and cannot fail.
         let tid = unsafe { libc::gettid() };
         let try_it = |event: Self| event.open(tid).map(|file| (event, file));
-        let (event, file) = try_it(of(true))
-            .or_else(|error| match error.raw_os_error() {
+        let may_leave_kernel_out = !is_of_kernel(&sampling.event);
+        let try_both = |what: &Counted| {
+            // The kernel lets only root set a breakpoint that it may hit itself.
+            let has_kernel = !matches!(what, Counted::Breakpoint { .. });
+            try_it(of(what, has_kernel)).or_else(|error| match error.raw_os_error() {
                 // An event of the kernel alone has no other part.
-                Some(libc::EACCES | libc::EPERM) if !is_of_kernel(&sampling.event) => {
-                    try_it(of(false))
+                Some(libc::EACCES | libc::EPERM) if has_kernel && may_leave_kernel_out => {
+                    try_it(of(what, false))
                 }
                 _ => Err(error),
+            })
+        };
+        let (event, file) = try_both(&first)
+            .or_else(|error| match &instead {
+                Some(instead) => try_both(instead).map_err(|_| error),
+                None => Err(error),
             })
             .map_err(refused)?;
         // SAFETY: the descriptor has just been opened, and nothing else has it.
@@ -131,7 +181,7 @@ impl PerfEvent {
 
     /// Returns true if the handler is to [`arm`] the event again.
     pub fn is_armed(&self) -> bool {
-        self.kind != TRACEPOINT
+        matches!(self.what, Counted::Numbered { kind, .. } if kind != TRACEPOINT)
     }
 
     /// The events that a signal counts.
@@ -186,16 +236,32 @@ impl PerfEvent {
 
     fn open(&self, tid: i32) -> io::Result<i32> {
         let kernel = if self.has_kernel { 0 } else { EXCLUDE_KERNEL };
-        let attributes = Attributes {
-            kind: self.kind,
+        let mut attributes = Attributes {
             size: size_of::<Attributes>() as u32,
-            config: self.config,
             period: self.period,
             flags: DISABLED | EXCLUDE_HYPERVISOR | kernel,
             wakeup_events: 1,
             ..Attributes::default()
         };
-        // SAFETY: the kernel reads the attributes, a local of this size.
+        match &self.what {
+            &Counted::Numbered { kind, config } => {
+                attributes.kind = kind;
+                attributes.config = config;
+            }
+            &Counted::Breakpoint { address } => {
+                attributes.kind = BREAKPOINT;
+                attributes.breakpoint = EXECUTED;
+                attributes.config1 = address;
+                // The length that the kernel wants of instructions (`sizeof(long)`).
+                attributes.config2 = size_of::<libc::c_long>() as u64;
+            }
+            Counted::Probe { kind, file, offset } => {
+                attributes.kind = *kind;
+                attributes.config1 = file.as_ptr() as u64;
+                attributes.config2 = *offset;
+            }
+        }
+        // SAFETY: the kernel reads the attributes, a local of this size, and the path of a probe, which `self` holds.
         let file = unsafe {
             libc::syscall(
                 libc::SYS_perf_event_open,
@@ -267,8 +333,8 @@ fn is_of_kernel(event: &KernelEvent) -> bool {
 }
 
 /// Type and number of an event, by the kernel's perf_event.h.
-fn numbers(event: &KernelEvent) -> io::Result<(u32, u64)> {
-    Ok(match event {
+fn numbers(event: &KernelEvent) -> io::Result<Counted> {
+    let (kind, config) = match event {
         KernelEvent::CpuClock => (SOFTWARE, 0),
         KernelEvent::TaskClock => (SOFTWARE, 1),
         KernelEvent::PageFaults => (SOFTWARE, 2),
@@ -283,6 +349,19 @@ fn numbers(event: &KernelEvent) -> io::Result<(u32, u64)> {
         KernelEvent::Branches => (HARDWARE, 4),
         KernelEvent::BranchMisses => (HARDWARE, 5),
         KernelEvent::Tracepoint { group, name } => (TRACEPOINT, tracepoint(group, name)?),
+        // It has a place instead.
+        KernelEvent::Function(_) => return Err(io::ErrorKind::Unsupported.into()),
+    };
+    Ok(Counted::Numbered { kind, config })
+}
+
+/// The probe of a function, where the kernel has them.
+fn probe_of(found: Function) -> Option<Counted> {
+    let kind = std::fs::read_to_string(PROBE_KIND).ok()?;
+    Some(Counted::Probe {
+        kind: kind.trim().parse().ok()?,
+        file: CString::new(found.file).ok()?,
+        offset: found.offset,
     })
 }
 
@@ -300,7 +379,12 @@ fn tracepoint(group: &str, name: &str) -> io::Result<u64> {
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { event, error } = self;
+        let Self { event, why } = self;
+        let error = match why {
+            Why::Kernel(error) => error,
+            Why::Function(why) => return write!(f, "event={event}: {why}"),
+        };
+        let is_function = matches!(event, KernelEvent::Function(_));
         let is_tracepoint = matches!(event, KernelEvent::Tracepoint { .. });
         match error.raw_os_error() {
             Some(libc::ENOENT) if is_tracepoint => write!(
@@ -328,6 +412,16 @@ impl fmt::Display for Refused {
                     }
                 )
             }
+            Some(libc::ENOSPC) if is_function => write!(
+                f,
+                "event={event}: all debug registers of the CPU are taken, by a debugger or another profiler, and only root may \
+                 have the kernel patch a function instead"
+            ),
+            Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) if is_function => write!(
+                f,
+                "event={event}: this machine has no debug registers, as some virtual machines, and only root may have the kernel \
+                 patch a function instead"
+            ),
             Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) => write!(
                 f,
                 "event={event}: this machine has no counter for it, as most virtual machines; event=cpu-clock and \

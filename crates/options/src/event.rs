@@ -1,4 +1,4 @@
-//! `event=`: events of the kernel, by which `cpu=samples` takes samples instead of by CPU time.
+//! `event=`: events of the kernel, and calls of native functions, by which `cpu=samples` takes samples instead of by CPU time.
 
 use std::fmt;
 use std::str::FromStr;
@@ -39,6 +39,9 @@ pub enum KernelEvent {
         /// Its name, such as `sys_enter_write`.
         name: String,
     },
+    /// A call of a function of the JVM or of a library, such as `pthread_mutex_lock`, or
+    /// `G1CollectedHeap::humongous_obj_allocate`.
+    Function(String),
 }
 
 /// An event and how often it is sampled.
@@ -117,6 +120,7 @@ impl fmt::Display for KernelEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tracepoint { group, name } => write!(f, "{group}:{name}"),
+            Self::Function(name) => f.write_str(name),
             event => {
                 let known = NAMED.iter().find(|(_, it, _)| it == event);
                 f.write_str(known.map_or("", |(word, ..)| *word))
@@ -138,6 +142,15 @@ impl FromStr for KernelEvent {
             let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
             !part.is_empty() && part.bytes().all(is_plain)
         };
+        let is_identifier = |part: &str| {
+            let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+            let begins = part.bytes().next().is_some_and(|it| !it.is_ascii_digit());
+            begins && part.bytes().all(is_letter)
+        };
+        let is_mistyped = Self::words().any(|word| word.replace('-', "_") == text);
+        if text.split("::").all(is_identifier) && !is_mistyped {
+            return Ok(Self::Function(text.to_owned()));
+        }
         match text.split_once(':') {
             Some((group, name)) if is_plain(group) && is_plain(name) => Ok(Self::Tracepoint {
                 group: group.to_owned(),
@@ -146,7 +159,8 @@ impl FromStr for KernelEvent {
             _ => {
                 let words: Vec<&str> = Self::words().collect();
                 Err(format!(
-                    "one of {}, or a tracepoint of the kernel, as syscalls:sys_enter_write",
+                    "one of {}, a tracepoint of the kernel, as syscalls:sys_enter_write, or a function of native code, as \
+                     pthread_mutex_lock or G1CollectedHeap::humongous_obj_allocate",
                     words.join(", ")
                 ))
             }
@@ -160,12 +174,31 @@ mod tests {
 
     #[test]
     fn events_are_read_as_they_are_written() {
-        for word in KernelEvent::words().chain(["syscalls:sys_enter_write"]) {
+        let others = [
+            "syscalls:sys_enter_write",
+            "pthread_mutex_lock",
+            "G1CollectedHeap::humongous_obj_allocate",
+            "_ZN9Arguments5parseEv",
+        ];
+        for word in KernelEvent::words().chain(others) {
             let event: KernelEvent = word.parse().unwrap();
             assert_eq!(event.to_string(), word);
             assert!(event.usual() >= event.fewest());
         }
-        for wrong in ["", "cpu", "a:", ":b", "../a:b", "a:b:c", "a:b/c"] {
+        for wrong in [
+            "",
+            "page-fault",
+            "page_faults",
+            "1st",
+            "a:",
+            ":b",
+            "../a:b",
+            "a:b:c",
+            "a:b/c",
+            "a::",
+            "::b",
+            "a::b()",
+        ] {
             let why = wrong.parse::<KernelEvent>().unwrap_err();
             assert!(why.contains("page-faults"), "{wrong}: {why}");
         }

@@ -526,8 +526,9 @@ pub static TABLE: &[OptionSpec] = &[
         summary: "samples by a kernel event",
         details: "`cpu=samples`: samples are taken by an event of the kernel instead of CPU time: `page-faults`, \
                   `minor-faults`, `major-faults`, `context-switches`, `cpu-migrations`, `cpu-clock`, `task-clock`, \
-                  `cycles`, `instructions`, `cache-references`, `cache-misses`, `branches`, `branch-misses`, or a \
-                  tracepoint such as `syscalls:sys_enter_write`; the numbers of the table are events. Where the kernel \
+                  `cycles`, `instructions`, `cache-references`, `cache-misses`, `branches`, `branch-misses`, a \
+                  tracepoint such as `syscalls:sys_enter_write`, or calls of a native function such as `pthread_mutex_lock` or \
+                  `G1CollectedHeap::humongous_obj_allocate`; the numbers of the table are events. Where the kernel \
                   refuses, a message says why: [events.md](events.md)",
         section: Section::New,
         kind: Kind::Text(|raw| &mut raw.event),

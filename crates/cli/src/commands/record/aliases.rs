@@ -16,7 +16,8 @@ use super::Record;
 pub struct Aliases {
     /// The kinds of events to record, as --cpu, --wall, --alloc, --lock, --native, --calls and --all say too; may be repeated, or have commas.
     /// Or an event of the kernel, by which samples are taken instead of by CPU time: page-faults, context-switches, cpu-clock,
-    /// cycles, cache-misses and others, or a tracepoint such as syscalls:sys_enter_write (docs/events.md).
+    /// cycles, cache-misses and others, a tracepoint such as syscalls:sys_enter_write, or the calls of a native function such as
+    /// pthread_mutex_lock or G1CollectedHeap::humongous_obj_allocate (docs/events.md).
     #[arg(short, long, value_parser = event, value_name = "EVENT", value_delimiter = ',')]
     event: Vec<Event>,
 
