@@ -9,6 +9,7 @@ pub mod root;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
+use std::time::SystemTime;
 
 use perf_data::PerfData;
 use process::{Libraries, Pid, Status, user_name};
@@ -81,7 +82,9 @@ impl Jvm {
             // Of another user's process only the name and the counters' file can be seen.
             None => {
                 let name = Path::new(&words[0]).file_name();
-                name.is_some_and(|name| name == "java") || perf_file.is_some()
+                let keeps_counters = |file| !is_left_by_another(file, pid);
+                name.is_some_and(|name| name == "java")
+                    || perf_file.as_ref().is_some_and(keeps_counters)
             }
         };
         if !is_jvm {
@@ -214,6 +217,19 @@ fn perf_file(pid: Pid, status: &Status) -> Option<File> {
     })
 }
 
+/// The start of a process and the times of files come from different clocks.
+const CLOCKS_APART: f64 = 2.0;
+
+/// Returns true if a file was written last before the process began: a killed JVM whose number has been given again has left it.
+fn is_left_by_another(file: &File, pid: Pid) -> bool {
+    let written = file.metadata().and_then(|facts| facts.modified());
+    let since = written.map(|at| SystemTime::now().duration_since(at).unwrap_or_default());
+    match (since, pid.age()) {
+        (Ok(since), Ok(age)) => since.as_secs_f64() > age + CLOCKS_APART,
+        _ => false,
+    }
+}
+
 /// `JAVA_VERSION` in the file `release` of the JDK that holds a `lib/server/libjvm.so`, or in JDK 8 a
 /// `jre/lib/amd64/server/libjvm.so`.
 fn release_of(pid: Pid, library: &Path) -> Option<String> {
@@ -229,4 +245,20 @@ fn release_of(pid: Pid, library: &Path) -> Option<String> {
         .lines()
         .find_map(|line| line.strip_prefix("JAVA_VERSION="))?;
     Some(version.trim_matches('"').to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn counters_that_are_older_than_the_process_are_those_of_another() {
+        let file = tempfile::tempfile().unwrap();
+        let own = Pid(std::process::id());
+        assert!(!is_left_by_another(&file, own));
+        let before = SystemTime::now() - Duration::from_secs(3600 * 24 * 365 * 20);
+        file.set_modified(before).unwrap();
+        assert!(is_left_by_another(&file, own));
+    }
 }

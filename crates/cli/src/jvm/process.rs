@@ -83,6 +83,17 @@ impl Pid {
         parse_began(&text).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
+    /// Seconds since it began.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such process.
+    pub fn age(self) -> io::Result<f64> {
+        let ticks = rustix::param::clock_ticks_per_second().max(1);
+        let began = self.began()? as f64 / ticks as f64;
+        let up = uptime().ok_or(io::ErrorKind::InvalidData)?;
+        Ok((up - began).max(0.0))
+    }
+
     /// The memory that it occupies, in bytes.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use hprof_wire::control::{Reply, Request as ControlRequest};
 
 use crate::attach::{self, Limits, Refusal, Request, Target};
 use crate::export;
-use crate::jvm::process::{self, uptime};
+use crate::jvm::process;
 use crate::jvm::{self, AgentState, Jvm};
 use crate::process_memory::{self, Effort};
 use crate::render::screen::printable;
@@ -187,8 +187,7 @@ fn refused(refusal: &Refusal) -> Refused {
 
 fn facts(jvm: &Jvm) -> JvmFacts {
     let began = jvm.pid.began().unwrap_or(0);
-    let ticks = rustix::param::clock_ticks_per_second().max(1);
-    let age = uptime().map(|now| (now - began as f64 / ticks as f64).max(0.0) as u64);
+    let age = jvm.pid.age().ok().map(|seconds| seconds as u64);
     let own = rustix::process::geteuid();
     let is_other = own.as_raw() != jvm.status.uid;
     let refusal = if jvm.libraries.as_ref().is_some_and(|found| found.openj9) {
