@@ -45,7 +45,7 @@ pub const USES: &[Use] = &[
         module: None,
     },
     Use {
-        name: "attach PID cpu=samples, control PID stop",
+        name: "attach PID cpu=samples, control PID detach",
         program: SPIN,
         compares: SHARE,
         compare: attach,
@@ -75,14 +75,15 @@ pub const USES: &[Use] = &[
     Use {
         name: "gc LOG",
         program: "GcBeans 200",
-        compares: "collections are as many as the VM's beans count (Serial)",
+        compares: "collections are as many as the VM's beans count (Serial), on JDK 8 as many as the lines of its log: a young \
+                   collection that becomes a full one has no line there",
         compare: gc,
         module: Some("java.management"),
     },
     Use {
         name: "convert x.jfr",
         program: "Spin 1",
-        compares: "the share of a loop in a recording of the JVM's own is that of the thread's CPU clock within ten points",
+        compares: "the share of a loop in a recording of the JVM's own is that of `jfr print`",
         compare: recording,
         module: Some("jdk.jfr"),
     },
@@ -197,7 +198,7 @@ fn attach(scene: &Scene) -> Result<()> {
     let options = format!("cpu=samples,interval=1,depth=64,file={}", file.display());
     scene.ask(&["attach", &pid, &options])?;
     std::thread::sleep(Duration::from_secs(2));
-    scene.ask(&["control", &pid, "stop"])?;
+    scene.ask(&["control", &pid, "detach"])?;
     scene.ask(&["convert", "x.txt", "-o", "x.collapsed"])?;
     scene.share("x.collapsed", SHARE_OF_HOT, None)
 }
@@ -208,7 +209,7 @@ fn dump(scene: &Scene) -> Result<()> {
     scene.ask(&["dump", &jvm.pid().to_string(), "-o", "x.hprof"])?;
     let found = scene.json(&["histogram", "--json", "--top", "0", "x.hprof"])?;
     let rows = found["histogram"]["rows"].as_array().context("no rows")?;
-    let row = rows.iter().find(|row| row["class"] == "KeepsAndMakes$Old");
+    let row = rows.iter().find(|row| row["name"] == "KeepsAndMakes$Old");
     let count = row.and_then(|row| row["objects"].as_u64());
     ensure!(count == Some(200_000), "{count:?} instances, not 200,000");
     Ok(())
@@ -255,10 +256,14 @@ fn gc(scene: &Scene) -> Result<()> {
         .iter()
         .filter(|kind| kind["family"] == "young" || kind["family"] == "full");
     let count: u64 = kinds.filter_map(|kind| kind["count"].as_u64()).sum();
-    ensure!(
-        count == beans,
-        "{count} collections, the beans have {beans}"
-    );
+    let truth = match scene.jdk.feature() {
+        8 => {
+            let text = std::fs::read_to_string(outcome.path("gc.log"))?;
+            text.lines().filter(|line| line.ends_with(" secs]")).count() as u64
+        }
+        _ => beans,
+    };
+    ensure!(count == truth, "{count} collections, in truth {truth}");
     Ok(())
 }
 
@@ -272,6 +277,24 @@ fn recording(scene: &Scene) -> Result<()> {
     let outcome: Outcome = run.class("Spin").args(["3"]).run();
     ensure!(outcome.status == Some(0), "the JVM failed");
     scene.ask(&["convert", "x.jfr", "-o", "x.collapsed"])?;
-    let (hot, warm) = (outcome.printed("hot"), outcome.printed("warm"));
-    scene.share("x.collapsed", hot / (hot + warm), Some(0.1))
+    scene.share("x.collapsed", printed_share(&file)?, Some(0.01))
+}
+
+/// The share of Spin.hot as the JDK's own tool prints the recording.
+fn printed_share(file: &Path) -> Result<f64> {
+    let with_tool = Jdk::compilers().iter().rev();
+    let mut with_tool = with_tool.filter(|jdk| jdk.tool("jfr").is_file());
+    let jdk = with_tool.next().context("no JDK with the tool jfr")?;
+    let mut print = Command::new(jdk.tool("jfr"));
+    let print = print.args(["print", "--events", "jdk.ExecutionSample"]);
+    let output = print.args(["--stack-depth", "64"]).arg(file).output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let events = |method: &str| {
+        text.split("jdk.ExecutionSample")
+            .filter(|it| it.contains(method))
+            .count() as f64
+    };
+    let (hot, warm) = (events("Spin.hot("), events("Spin.warm("));
+    ensure!(hot + warm > 0.0, "jfr print shows no samples");
+    Ok(hot / (hot + warm))
 }
