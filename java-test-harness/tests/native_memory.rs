@@ -116,6 +116,24 @@ fn pictures_show_what_is_held() {
     });
 }
 
+/// A page begins with what was allocated in the first half and is still held, the program's method in a sentence.
+#[test]
+fn a_page_begins_with_what_is_held_for_long() {
+    each_jdk(|jdk| {
+        let outcome = Run::new(jdk)
+            .agent("native=16k,file=native.html")
+            .class("NativeAllocations")
+            .args(["1", "10"])
+            .run()
+            .expect_status(0);
+        let page = String::from_utf8_lossy(&outcome.bytes("native.html")).into_owned();
+        let first = page.find("\"title\":\"Held since the first half\"");
+        let next = page.find("\"title\":\"Live bytes\"");
+        assert!(first.is_some() && first < next, "{first:?} {next:?}");
+        assert!(page.contains("% in NativeAllocations."), "no sentence");
+    });
+}
+
 /// The short form of `scripts/bench cycles`.
 #[test]
 fn runs_begin_and_end_while_sixteen_threads_allocate() {

@@ -27,7 +27,7 @@ use crate::vm::{
 /// The frame of stacks that found no room.
 const OVERFLOW: &str = "<more stacks than are kept>";
 /// Rows of what is held for long.
-const MAX_HELD: usize = 10;
+const MAX_HELD: usize = 30;
 
 /// Writes who allocates native memory.
 pub struct NativeRecorder {

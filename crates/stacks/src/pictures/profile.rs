@@ -1,5 +1,6 @@
 //! The input of pictures: the measures of one profile.
 
+use hprof_format::held::Held;
 use hprof_format::ids::ThreadSerial;
 use rustc_hash::FxHashMap;
 
@@ -7,7 +8,7 @@ use super::about::clock_of;
 use crate::events::Clock;
 use crate::idle::without_idle;
 use crate::table::Stacks;
-use crate::weights::{Measure, Weights};
+use crate::weights::{Measure, Weight, Weights};
 use crate::{CallTree, MethodLines, Own, OwnCosts, Tables, by_line};
 
 /// A profile as pictures and other tools need it.
@@ -181,8 +182,44 @@ impl Profile<'_> {
             .collect()
     }
 
-    /// The pictures of a page, which can tell threads apart.
+    /// The pictures of a page, which can tell threads apart. Native memory that is held for long comes first.
     pub fn page_views(&self) -> Vec<View> {
+        let views = self.views_of_measures();
+        self.held_view().into_iter().chain(views).collect()
+    }
+
+    /// Native memory that was allocated in the first half of the recording and is still held, by the remarks on it.
+    fn held_view(&self) -> Option<View> {
+        let held: Vec<Held> = (self.remarks.iter())
+            .filter_map(|it| Held::parse(it))
+            .collect();
+        let rows = held.iter().map(|it| Weight {
+            trace: it.trace,
+            value: it.bytes,
+            class: Some(it.function.as_str().into()),
+        });
+        let weights = Weights {
+            measure: Measure::LiveBytes,
+            total: held.iter().map(|it| it.bytes).sum(),
+            rows: rows.collect(),
+        };
+        if weights.total == 0 {
+            return None;
+        }
+        let mut view = View::of(self.stacks, &weights, false);
+        view.title = "Held since the first half".to_owned();
+        view.words = Words {
+            own: "Held from here",
+            total: Some("From here and calls"),
+            rows: Rows::Methods,
+        };
+        // Events of the measure are those of all that was allocated.
+        view.measure = None;
+        view.answer = Answer::of(self.stacks, &weights, self.own.as_ref(), self.depth);
+        Some(view)
+    }
+
+    fn views_of_measures(&self) -> Vec<View> {
         let mut views = self.views(false);
         let names_thread = |weights: &Weights| {
             let mut rows = weights.rows.iter();
