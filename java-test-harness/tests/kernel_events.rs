@@ -101,6 +101,12 @@ fn calls_of_a_function_are_counted_each() {
         };
         let found = profile.samples_with("PageFaults.yields") + profile.counter("lost_samples");
         assert_eq!(found, 3000, "{}", outcome.report());
+        let text = String::from_utf8_lossy(&outcome.bytes("java.hprof.txt")).into_owned();
+        let facts = text.lines().find(|line| line.contains("hprof-rs run: "));
+        assert!(
+            facts.is_some_and(|line| line.contains(" event=JVM_Yield ")),
+            "{facts:?}"
+        );
         let outcome = run(jdk, "event=JVM_Yield,every=100", "yields", 3000);
         let profile = outcome.profile();
         let found = profile.samples_with("PageFaults.yields") + profile.counter("lost_samples");

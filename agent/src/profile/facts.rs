@@ -7,6 +7,7 @@ use std::time::SystemTime;
 use hprof_stacks::RunFacts;
 use hprof_stacks::events::Clock;
 
+use crate::options::KernelEvent;
 use crate::os::clock::LocalTime;
 use crate::recording::{Context, Run};
 
@@ -19,6 +20,9 @@ pub(super) fn of(cx: &Context<'_>) -> RunFacts {
         false => Clock::Cpu,
     };
     let samples = settings.modes.cpu_samples;
+    let event = settings.event.as_ref().map(|sampling| &sampling.event);
+    // Events that are times have the interval.
+    let is_timed = samples && event.is_none_or(KernelEvent::is_clock);
     let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     RunFacts {
         began: SystemTime::now()
@@ -27,8 +31,9 @@ pub(super) fn of(cx: &Context<'_>) -> RunFacts {
         run: Some(age),
         cpu: Some(cx.output.cpu()),
         cpus: available_parallelism().ok().map(usize::from),
-        interval: samples.then_some(settings.interval),
-        clock: samples.then_some(clock),
+        interval: is_timed.then_some(settings.interval),
+        clock: is_timed.then_some(clock),
+        event: event.map(ToString::to_string),
         depth: Some(settings.depth as usize),
         host: Some(host.trim().to_owned()).filter(|host| !host.is_empty()),
         vm: vm(cx.run),

@@ -10,6 +10,7 @@
 
 use std::time::Duration;
 
+use crate::Measure;
 use crate::events::Clock;
 use crate::pictures::numbers;
 
@@ -37,6 +38,8 @@ pub struct RunFacts {
     pub interval: Option<Duration>,
     /// The clock by which samples were taken.
     pub clock: Option<Clock>,
+    /// The event of the kernel or function by which samples were taken, such as `page-faults`; none if that was a clock.
+    pub event: Option<String>,
     /// The greatest number of frames in a stack.
     pub depth: Option<usize>,
     /// The machine or container.
@@ -64,6 +67,7 @@ impl RunFacts {
             self.interval.map(|it| it.as_micros().to_string()),
         );
         word("clock", self.clock.map(|clock| clock.word().to_owned()));
+        word("event", self.event.clone());
         word("depth", self.depth.map(|it| it.to_string()));
         word("host", self.host.clone());
         let line =
@@ -107,6 +111,7 @@ impl RunFacts {
             "cpus" => self.cpus = value.parse().ok(),
             "interval_us" => self.interval = value.parse().ok().map(Duration::from_micros),
             "clock" => self.clock = Clock::of_word(value),
+            "event" => self.event = Some(value.to_owned()),
             "depth" => self.depth = value.parse().ok(),
             "host" => self.host = Some(value.to_owned()),
             // Of a later version.
@@ -124,6 +129,22 @@ impl RunFacts {
     /// Returns whether a text is of words that are no pairs of name and value.
     pub(crate) fn is_free(text: &str) -> bool {
         [VM, COMMAND].iter().any(|start| text.starts_with(start))
+    }
+
+    /// The name of a measure in this profile: samples may be those of an event.
+    pub fn title(&self, measure: Measure) -> String {
+        match (&self.event, measure) {
+            (Some(event), Measure::Samples) => format!("Events {event}"),
+            _ => measure.title().to_owned(),
+        }
+    }
+
+    /// The unit of a measure in this profile.
+    pub fn unit(&self, measure: Measure) -> &'static str {
+        match (&self.event, measure) {
+            (Some(_), Measure::Samples) => "events",
+            _ => measure.unit(),
+        }
     }
 
     /// The processors that the program kept busy, on the average; `None` if the run was too short to tell.
@@ -168,6 +189,7 @@ mod tests {
             cpus: Some(4),
             interval: Some(Duration::from_millis(10)),
             clock: Some(Clock::Cpu),
+            event: Some("G1CollectedHeap::humongous_obj_allocate".to_owned()),
             depth: Some(64),
             host: Some("web-1".to_owned()),
             vm: Some("OpenJDK 64-Bit Server VM 17.0.9+9".to_owned()),
@@ -189,6 +211,17 @@ mod tests {
         assert_eq!(read, facts());
         assert!(facts().texts().iter().all(|text| RunFacts::is_one(text)));
         assert_eq!(RunFacts::read(["hprof-rs: run_ms=7"]), RunFacts::default());
+    }
+
+    #[test]
+    fn samples_of_an_event_have_its_name() {
+        let (of_event, of_clock) = (facts(), RunFacts::default());
+        let title =
+            |facts: &RunFacts| (facts.title(Measure::Samples), facts.unit(Measure::Samples));
+        let name = "Events G1CollectedHeap::humongous_obj_allocate".to_owned();
+        assert_eq!(title(&of_event), (name, "events"));
+        assert_eq!(title(&of_clock), ("CPU samples".to_owned(), "samples"));
+        assert_eq!(of_event.title(Measure::Contention), "Monitor contention");
     }
 
     #[test]

@@ -225,11 +225,12 @@ impl Samples {
                 "rows": self.json_rows(&opened, &weights)?,
             }));
         }
+        let facts = contents.run_facts();
         let mut text = format!(
             "{}: {} {}\n",
-            style.bold(weights.measure.title()),
+            style.bold(&printable(&facts.title(weights.measure))),
             count(weights.total),
-            weights.measure.unit()
+            facts.unit(weights.measure)
         );
         if let Some(sentence) = &own.headline {
             text.push_str(&format!("{}\n", printable(sentence)));

@@ -383,11 +383,12 @@ fn profile_text(contents: &Contents, weights: &Weights, rows: usize, style: Styl
     let before: Vec<u64> = before.collect();
     // Those of one table stand together.
     let gap = if before.is_empty() { "\n" } else { "" };
+    let facts = contents.run_facts();
     let mut text = format!(
         "{gap}{}: {} {}\n",
-        style.bold(weights.measure.title()),
+        style.bold(&printable(&facts.title(weights.measure))),
         count(weights.total),
-        weights.measure.unit()
+        facts.unit(weights.measure)
     );
     // The methods of one measure stand for all of a table.
     if weights.total == 0 || before.iter().any(|&total| total > 0) {

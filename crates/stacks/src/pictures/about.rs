@@ -149,11 +149,12 @@ fn mode(
     if has(CpuKind::Samples) {
         let interval = facts.interval.map(|it| it.as_millis().to_string());
         let interval = interval.as_deref().or(known.get("interval_ms").copied());
+        let of_event = facts.event.as_ref().map(|event| format!("events {event}"));
         let kind = match facts.clock {
             Some(Clock::Wall) => "wall-clock samples",
-            _ => "CPU samples",
+            _ => of_event.as_deref().unwrap_or("CPU samples"),
         };
-        modes.push(match interval {
+        modes.push(match interval.filter(|_| of_event.is_none()) {
             Some(interval) => format!("{kind} every {interval} ms"),
             None => kind.to_owned(),
         });

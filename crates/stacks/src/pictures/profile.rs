@@ -9,7 +9,7 @@ use crate::events::Clock;
 use crate::idle::without_idle;
 use crate::table::Stacks;
 use crate::weights::{Measure, Weight, Weights};
-use crate::{CallTree, MethodLines, Own, OwnCosts, Tables, by_line};
+use crate::{CallTree, MethodLines, Own, OwnCosts, RunFacts, Tables, by_line};
 
 /// A profile as pictures and other tools need it.
 pub struct Profile<'a> {
@@ -176,10 +176,14 @@ impl View {
 impl Profile<'_> {
     /// A picture for each measure that counted anything.
     pub fn views(&self, are_inverted: bool) -> Vec<View> {
+        let facts = RunFacts::read(self.remarks.iter().map(String::as_str));
         let counted = self.weights.iter().filter(|weights| weights.total > 0);
-        counted
-            .map(|weights| View::of(self.stacks, weights, are_inverted))
-            .collect()
+        let view = |weights: &Weights| View {
+            title: facts.title(weights.measure),
+            unit: facts.unit(weights.measure).to_owned(),
+            ..View::of(self.stacks, weights, are_inverted)
+        };
+        counted.map(view).collect()
     }
 
     /// The pictures of a page, which can tell threads apart. Native memory that is held for long comes first.
