@@ -71,6 +71,13 @@ impl Output {
                 ));
             }
             Sink::Net(net) => self.fall_back(&net, error),
+            Sink::Push(push) => {
+                self.failed = true;
+                report::error(&format!(
+                    "cannot make a profile for {}: {error}; nothing more is sent",
+                    push.place()
+                ));
+            }
         }
     }
 

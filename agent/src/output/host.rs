@@ -17,7 +17,7 @@ impl Host {
     fn with<R>(&self, use_file: impl FnOnce(&mut FileSink) -> io::Result<R>) -> io::Result<R> {
         match &mut *self.0.0.lock() {
             Some(Sink::File(file)) => use_file(file),
-            Some(Sink::Net(_)) | None => Err(io::ErrorKind::NotConnected.into()),
+            Some(Sink::Net(_) | Sink::Push(_)) | None => Err(io::ErrorKind::NotConnected.into()),
         }
     }
 

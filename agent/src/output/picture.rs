@@ -19,15 +19,19 @@ use hprof_stacks::events::{self, Chunk};
 use hprof_stacks::pictures::about::{About, Run, depth_of};
 #[cfg(feature = "svg")]
 use hprof_stacks::pictures::flame_graph::{self, Drawing};
+use hprof_stacks::pictures::otlp::{self, Origin, Resource};
 use hprof_stacks::pictures::page::Start;
 use hprof_stacks::pictures::profile::{Profile, View, all_weights};
 use hprof_stacks::pictures::times::Times;
 use hprof_stacks::pictures::{collapsed, page, pprof, speedscope};
-use hprof_stacks::timeline::Timeline;
+use hprof_stacks::timeline::{Timeline, Window};
 use hprof_stacks::{Frame, RunFacts, SiteRow, SiteTable, Stacks};
+use hprof_wire::marks::Mark;
 
 use super::sums::Sums;
 use crate::options::Picture;
+use crate::os::random::random;
+use crate::sink::PushSink;
 
 /// Samples whose times are drawn, at most: each takes about 60 bytes for the moment.
 const MAX_DRAWN: usize = 2_000_000;
@@ -144,6 +148,53 @@ impl PictureRecorder {
                 Ok(())
             }
         }
+    }
+}
+
+impl PictureRecorder {
+    /// Gives a receiver what was written since the last time, if there is anything.
+    ///
+    /// # Errors
+    /// None, as it is written to memory.
+    pub fn push(&mut self, push: &mut PushSink) -> io::Result<()> {
+        self.are_remarks_old = true;
+        self.chunks.clear();
+        let (from, to) = push.span();
+        let snapshot = self.sums.take();
+        let mut weights = all_weights(&snapshot);
+        weights.retain(|it| it.total > 0);
+        if weights.is_empty() {
+            return Ok(());
+        }
+        let thread_name = |serial: ThreadSerial| self.threads.get(&serial).map(|n| n.to_string());
+        let profile = Profile {
+            title: "",
+            stacks: &self.stacks,
+            weights,
+            thread_name: &thread_name,
+            remarks: &self.remarks,
+            own: None,
+            depth: depth_of(&self.remarks),
+        };
+        let identity = self.identity.as_deref().and_then(Mark::parse);
+        let main = match &identity {
+            Some(Mark::Agent(identity)) => &*identity.main,
+            _ => "",
+        };
+        let resource = push.resource(main);
+        let mut id = [0; 16];
+        id[..8].copy_from_slice(&random().to_le_bytes());
+        id[8..].copy_from_slice(&(random() ^ to.unsigned_abs()).to_le_bytes());
+        let attributes = Resource::attributes(resource);
+        let origin = Origin {
+            resource: &attributes,
+            span: Window { from, to },
+            timeline: None,
+            id,
+            version: env!("CARGO_PKG_VERSION"),
+        };
+        push.send(otlp::packed(&otlp::request(&profile, &origin))?);
+        Ok(())
     }
 }
 

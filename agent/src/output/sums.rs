@@ -85,6 +85,8 @@ pub(super) struct Sums {
     pub(super) monitors: Option<MonitorSum>,
     /// A table of sites holds all since the start, so only the last counts.
     pub(super) sites: Option<SiteTable>,
+    /// Bytes and objects that were allocated before, by trace and class, where tables are taken.
+    allocated: BTreeMap<(TraceSerial, Box<str>), (u64, u64)>,
 }
 
 impl Sums {
@@ -130,7 +132,86 @@ impl Sums {
     }
 }
 
+impl Sums {
+    /// The tables of what came since the last call. Live objects are those of now.
+    pub(super) fn take(&mut self) -> Snapshot {
+        if let Some(sites) = &mut self.sites {
+            // All rows of one trace and class are one, as several loaders may have a class of one name.
+            let mut allocated: BTreeMap<(TraceSerial, Box<str>), (u64, u64)> = BTreeMap::new();
+            for row in &mut sites.rows {
+                let key = (row.trace, row.class_name.clone());
+                let before = self.allocated.get_mut(&key);
+                let sum = allocated.entry(key).or_default();
+                sum.0 = sum.0.saturating_add(row.allocated_bytes);
+                sum.1 = sum.1.saturating_add(row.allocated_objects);
+                if let Some(before) = before {
+                    let bytes = row.allocated_bytes.min(before.0);
+                    let objects = row.allocated_objects.min(before.1);
+                    row.allocated_bytes -= bytes;
+                    row.allocated_objects -= objects;
+                    *before = (before.0 - bytes, before.1 - objects);
+                }
+            }
+            sites.totals = None;
+            self.allocated = allocated;
+        }
+        let snapshot = self.snapshot();
+        (self.samples, self.times, self.monitors, self.sites) = (None, None, None, None);
+        snapshot
+    }
+}
+
 /// A cost in larger units.
 fn rounded(cost: u64, unit: u64) -> u64 {
     cost.saturating_add(unit / 2) / unit
+}
+
+#[cfg(test)]
+mod tests {
+    use hprof_format::model::SiteOrder;
+    use hprof_stacks::SiteRow;
+
+    use super::*;
+
+    fn table(rows: &[(&str, u64, u64)]) -> SiteTable {
+        let row = |&(class, allocated, live): &(&str, u64, u64)| SiteRow {
+            trace: TraceSerial::new(1),
+            class_name: class.into(),
+            live_bytes: live,
+            live_objects: 1,
+            allocated_bytes: allocated,
+            allocated_objects: allocated / 10,
+        };
+        SiteTable {
+            order: SiteOrder::LiveBytes,
+            is_native: false,
+            totals: None,
+            rows: rows.iter().map(row).collect(),
+        }
+    }
+
+    #[test]
+    fn what_was_allocated_before_is_not_taken_again() {
+        let mut sums = Sums::default();
+        let mut take = |rows: &[(&str, u64, u64)]| -> Vec<(u64, u64, u64)> {
+            sums.sites = Some(table(rows));
+            let taken = sums.take();
+            let rows = taken.sites[0].rows.iter();
+            rows.map(|it| (it.allocated_bytes, it.allocated_objects, it.live_bytes))
+                .collect()
+        };
+        // Two classes of one name, of two loaders.
+        assert_eq!(
+            take(&[("A", 100, 50), ("A", 40, 40)]),
+            [(100, 10, 50), (40, 4, 40)]
+        );
+        assert_eq!(
+            take(&[("A", 130, 20), ("A", 40, 40)]),
+            [(0, 0, 20), (30, 3, 40)]
+        );
+        assert_eq!(
+            take(&[("A", 130, 20), ("A", 40, 40), ("B", 70, 7)]),
+            [(0, 0, 20), (0, 0, 40), (70, 7, 7)]
+        );
+    }
 }

@@ -1,4 +1,4 @@
-//! The destination of a profile: a writer over a shared sink, or a picture.
+//! The destination of a profile: a writer over a shared sink, a picture, or profiles for a receiver.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -21,13 +21,15 @@ pub(super) enum Target {
     Stream(Box<dyn ProfileWriter + Send>),
     /// The sink gets a new picture with each dump.
     Picture(Picture, Box<PictureRecorder>),
+    /// A receiver gets what came since the last dump.
+    Push(Box<PictureRecorder>),
 }
 
 impl Target {
     pub(super) fn writer(&mut self) -> &mut (dyn ProfileWriter + Send) {
         match self {
             Self::Stream(writer) => &mut **writer,
-            Self::Picture(_, recorder) => &mut **recorder,
+            Self::Picture(_, recorder) | Self::Push(recorder) => &mut **recorder,
         }
     }
 
@@ -42,10 +44,18 @@ impl Target {
         (Self::Stream(writer), sink)
     }
 
-    /// If it is a picture, puts it with all that was written so far into a file of its own.
+    /// If it is a picture, puts it with all that was written so far into a file of its own. A receiver gets what came
+    /// since the last time.
     pub(super) fn draw(&mut self, sink: &SharedSink) -> io::Result<()> {
-        let Self::Picture(picture, recorder) = self else {
-            return Ok(());
+        let (picture, recorder) = match self {
+            Self::Stream(_) => return Ok(()),
+            Self::Picture(picture, recorder) => (picture, recorder),
+            Self::Push(recorder) => {
+                return match &mut *sink.0.lock() {
+                    Some(Sink::Push(push)) => recorder.push(push),
+                    _ => Ok(()),
+                };
+            }
         };
         // The options allow pictures for files only.
         let Some(Sink::File(file)) = &mut *sink.0.lock() else {
@@ -77,7 +87,7 @@ impl SharedSink {
     pub(super) fn finish(&self) -> io::Result<()> {
         match &mut *self.0.lock() {
             Some(Sink::File(file)) => file.finish(),
-            Some(Sink::Net(_)) | None => Ok(()),
+            Some(Sink::Net(_) | Sink::Push(_)) | None => Ok(()),
         }
     }
 }

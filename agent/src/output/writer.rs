@@ -19,7 +19,7 @@ use super::picture::PictureRecorder;
 use super::records::{Begin, Record, write_thread};
 use super::target::{SharedSink, Target};
 use crate::names::class_signature;
-use crate::options::{Format, Lost, Settings};
+use crate::options::{Destination, Format, Lost, Settings};
 use crate::os::timer::process_cpu_nanos;
 use crate::report;
 use crate::sink::{Endpoint, NetSource, Sink};
@@ -99,6 +99,9 @@ impl Output {
         let (mut target, sink) = Target::stream(format, sink);
         if let Some(picture) = settings.picture {
             target = Target::Picture(picture, Box::new(PictureRecorder::new(settings.thread)));
+        }
+        if matches!(settings.destination, Destination::Push { .. }) {
+            target = Target::Push(Box::new(PictureRecorder::new(settings.thread)));
         }
         let now = Instant::now();
         Self {
@@ -318,7 +321,7 @@ impl Output {
             self.write(|writer| writer.flush());
             let confirmed = match &*self.sink.0.lock() {
                 Some(Sink::Net(net)) => net.is_confirmed(),
-                Some(Sink::File(_)) => true,
+                Some(Sink::File(_) | Sink::Push(_)) => true,
                 None => false,
             };
             if confirmed {
@@ -393,6 +396,7 @@ impl Output {
                 return committed.is_ok();
             }
             Some(Sink::Net(net)) => net.confirm(),
+            Some(Sink::Push(_)) => Ok(()),
             None => Err(io::ErrorKind::NotConnected.into()),
         };
         match &committed {
@@ -408,6 +412,7 @@ impl Output {
             Some(Sink::File(file)) if !file.is_regular() => file.path().display().to_string(),
             Some(Sink::File(file)) => absolute(file.path()).display().to_string(),
             Some(Sink::Net(net)) => net.endpoint().to_string(),
+            Some(Sink::Push(push)) => push.place(),
             None => "an output that could not be written".to_owned(),
         }
     }
@@ -423,7 +428,7 @@ impl Output {
 
     /// The whole profile's file under its final name, if it is one; no picture is.
     pub fn finished_file(&self) -> Option<PathBuf> {
-        if matches!(self.target, Target::Picture(..)) {
+        if !matches!(self.target, Target::Stream(_)) {
             return None;
         }
         let sink = self.sink.0.lock();
@@ -452,9 +457,16 @@ impl Output {
         {
             file.discard();
         }
-        if let Some(Sink::Net(net)) = &*self.sink.0.lock() {
-            net.close();
+        match &mut *self.sink.0.lock() {
+            Some(Sink::Net(net)) => net.close(),
+            Some(Sink::Push(push)) => push.close(),
+            _ => {}
         }
+    }
+
+    /// Returns true if it is time for the next profile of a receiver.
+    pub fn is_push_due(&self) -> bool {
+        !self.failed && matches!(&*self.sink.0.lock(), Some(Sink::Push(push)) if push.is_due())
     }
 
     /// Removes the profile's file if it has no dump and never got its final name, and writes nothing more.

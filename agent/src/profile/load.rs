@@ -19,7 +19,7 @@ use crate::options::{
 };
 use crate::output::Output;
 use crate::report;
-use crate::sink::{Endpoint, Existing, FileSink, Sink, VmWaits};
+use crate::sink::{Endpoint, Existing, FileSink, PushSink, Sink, VmWaits};
 use crate::vm::{Jvmti, VmHandle, keep_environment};
 
 /// How long a VM that is attached to may still be starting.
@@ -201,6 +201,10 @@ fn create_sink(settings: &Settings, vm_waits: &VmWaits) -> Result<Sink, Refusal>
         }
         Destination::Net { host, port } => Endpoint::Tcp(host.clone(), *port),
         Destination::Unix(path) => Endpoint::Unix(path.clone()),
+        Destination::Push { url, every } => {
+            let sink = PushSink::start(url.clone(), *every);
+            return sink.map(Sink::Push).map_err(|why| set_up_error(&why));
+        }
     };
     let connected = endpoint.connect(settings.netwait, vm_waits);
     connected.map(Sink::Net).map_err(|error| {

@@ -141,6 +141,10 @@ fn add(profile: &'static Profile, jni: &Jni, wanted: &Settings) -> Result<(), St
         }
         Destination::Net { host, port } => Some(format!("{host}:{port}")),
         Destination::Unix(path) => Some(path.display().to_string()),
+        Destination::Push { url, .. } => Some(match url {
+            Some(url) => format!("continuous={url}"),
+            None => "continuous=y".to_owned(),
+        }),
     };
     if let Some(given) = given
         && wanted.destination != profile.run.settings.destination

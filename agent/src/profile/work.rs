@@ -103,6 +103,10 @@ pub(super) fn work(mut thread: ProfileThread, profile: &'static Profile, jni: &J
             Err(RecvTimeoutError::Disconnected) => return,
         }
         tick_due(&mut thread, vm);
+        if thread.output.is_push_due() {
+            // A failure is on standard error.
+            let _ = Dispatcher::new(&mut thread, vm).dump(&[]);
+        }
         if thread.output.take_abandoned() {
             peer::leave(profile);
         }

@@ -5,6 +5,7 @@ mod endpoint;
 mod file;
 mod net;
 mod packed;
+mod push;
 mod sparse;
 mod special;
 mod temporary;
@@ -13,17 +14,20 @@ pub use body::Body;
 pub use endpoint::{Endpoint, NetSource};
 pub use file::{Existing, FileSink};
 pub use net::{NetSink, VmWaits};
+pub use push::PushSink;
 
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
 
-/// A file, or a connection to a front-end.
+/// A file, a connection to a front-end, or a receiver of profiles.
 pub enum Sink {
     /// A file under a temporary name.
     File(FileSink),
     /// A connection.
     Net(NetSink),
+    /// A receiver, to which whole profiles go.
+    Push(PushSink),
 }
 
 impl Write for Sink {
@@ -31,6 +35,7 @@ impl Write for Sink {
         match self {
             Self::File(file) => file.write(bytes),
             Self::Net(net) => net.write(bytes),
+            Self::Push(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 
@@ -38,6 +43,7 @@ impl Write for Sink {
         match self {
             Self::File(file) => file.flush(),
             Self::Net(net) => net.flush(),
+            Self::Push(_) => Ok(()),
         }
     }
 }

@@ -444,3 +444,148 @@ fn mistakes_are_found_before_anything_is_recorded() {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).expect("its libraries");
     assert!(!maps.contains("hprof_rs"), "the agent is loaded");
 }
+
+#[test]
+fn a_program_that_run_starts_is_sent_by_kind_while_it_runs() {
+    let scene = Scene::new();
+    let java = Jdk::feature_release(17).home().join("bin/java");
+    let (java, classes) = (java.to_str().expect("a path"), classes());
+    let classes = classes.to_str().expect("a path");
+    // It is away at first.
+    let receiver = Receiver::start(&["503 Away", "200 OK"]);
+    let url = format!("http://{}", receiver.address);
+    let agent = "cpu=samples,interval=1,heap=sites,heapinterval=1k";
+    let mut command = scene.hprof_rs(&["run", "--push", &url, "--every", "1s", "--agent", agent]);
+    command.args(["--", java, "-cp", classes, "Spin", "3"]);
+    let ran = run(command.env("OTEL_RESOURCE_ATTRIBUTES", "stage=test"), "");
+    let said = stderr(&ran);
+    assert!(ran.status.success(), "{said}");
+    assert!(said.contains("pushed "), "{said}");
+    let received = receiver.received();
+    let requests: Vec<Request> = received[1..]
+        .iter()
+        .map(|it| Request::of(&it.unpacked()))
+        .collect();
+    assert!(requests.len() >= 2, "{}: {said}", requests.len());
+    for request in &requests {
+        request.check();
+        let resource = request.resource();
+        assert_eq!(
+            (resource["service.name"], resource["stage"]),
+            ("Spin", "test")
+        );
+    }
+    for kind in ["samples", "alloc_space"] {
+        let has = |it: &&Request| it.profiles().iter().any(|one| it.kind(one).0 == kind);
+        let with = requests.iter().filter(has);
+        let sum: u64 = with.map(|it| it.sum(kind)).sum();
+        assert!(sum > 0, "{kind}");
+    }
+    let files = fs::read_dir(scene.path("")).expect("a folder").flatten();
+    let mut names = files.map(|it| it.file_name());
+    assert!(names.all(|name| name == "cache"), "no file was asked for");
+    for (arguments, says) in [
+        (&["run", "--push", &url, "--listen"][..], "one of the two"),
+        (&["run", "--push", &url, "--agent", "file=x.txt"], "options"),
+        (&["run", "--push", "ftp://a"], "http"),
+    ] {
+        let mut command = scene.hprof_rs(arguments);
+        let refused = run(command.args(["--", java, "-version"]), "");
+        let said = stderr(&refused);
+        assert!(!refused.status.success() && said.contains(says), "{said}");
+    }
+}
+
+#[test]
+fn the_agent_sends_what_a_program_does_while_it_runs() {
+    // It is away at first.
+    let receiver = Receiver::start(&["503 Away", "200 OK"]);
+    let url = format!("http://{}", receiver.address);
+    let modes = "cpu=samples,interval=1,heap=sites,heapinterval=1k,live=estimate";
+    let outcome = Run::new(Jdk::feature_release(17))
+        .agent(&format!("continuous={url},pushevery=1,{modes}"))
+        .class("Spin")
+        .args(["3"])
+        .env("OTEL_RESOURCE_ATTRIBUTES", "stage=test")
+        .env(
+            "OTEL_EXPORTER_OTLP_HEADERS",
+            "Authorization=Bearer%20secret",
+        )
+        .run();
+    assert_eq!(outcome.status, Some(0), "{}", outcome.report());
+    assert_eq!(outcome.files(), [] as [String; 0], "it writes no file");
+    let said = &outcome.stderr;
+    assert!(said.contains("tried again: status 503"), "{said}");
+    assert!(!said.contains("secret"), "{said}");
+    let received = receiver.received();
+    assert_eq!(received[0].body, received[1].body, "the same request again");
+    assert!(received[0].has("authorization: Bearer secret"));
+    assert_eq!(received[0].line, "POST /v1development/profiles HTTP/1.1");
+    let requests: Vec<Request> = received[1..]
+        .iter()
+        .map(|it| Request::of(&it.unpacked()))
+        .collect();
+    assert!(requests.len() >= 2, "{}", requests.len());
+    let mut end = 0;
+    for request in &requests {
+        request.check();
+        let resource = request.resource();
+        assert_eq!(
+            (resource["service.name"], resource["stage"]),
+            ("Spin", "test")
+        );
+        assert!(!resource["host.name"].is_empty());
+        let profile = &request.profiles()[0];
+        // Windows side by side.
+        assert!(end == 0 || profile.time_unix_nano == end);
+        end = profile.time_unix_nano + profile.duration_nano;
+    }
+    let of = |kind: &str| {
+        let has = |it: &&Request| it.profiles().iter().any(|one| it.kind(one).0 == kind);
+        let with = requests.iter().filter(has);
+        with.map(|it| it.sum(kind)).sum::<u64>()
+    };
+    assert!(of("samples") > 0 && of("alloc_space") > 0);
+    let samples = requests
+        .iter()
+        .flat_map(|it| it.profiles().iter().map(move |one| (it, one)));
+    let mut samples = samples.flat_map(|(it, one)| one.samples.iter().map(move |at| (it, at)));
+    assert!(samples.any(|(request, sample)| {
+        let attributes = request.attributes(&sample.attributes);
+        let thread = attributes.get("thread.name");
+        let is_spinner = thread.is_some_and(|name| name.starts_with("spinner"));
+        is_spinner && request.frames(sample).contains(&("Spin.hot", Some("jvm")))
+    }));
+}
+
+#[test]
+fn an_agent_whose_receiver_is_away_ends_with_its_program_and_reports_it() {
+    let outcome = Run::new(Jdk::feature_release(17))
+        .agent("continuous=y,cpu=samples,interval=1")
+        .class("Spin")
+        .args(["0.5"])
+        .env("OTEL_EXPORTER_OTLP_ENDPOINT", nowhere())
+        .run();
+    assert_eq!(outcome.status, Some(0), "{}", outcome.report());
+    let said = &outcome.stderr;
+    assert!(
+        said.contains("not delivered to http://127.0.0.1:"),
+        "{said}"
+    );
+    assert!(said.contains("1 of 1 profiles"), "{said}");
+    for (options, says) in [
+        ("continuous=https://a", "run --push"),
+        ("continuous=y", "OTEL_EXPORTER_OTLP_ENDPOINT"),
+        ("continuous=http://a,file=x", "leave out file=x"),
+        ("continuous=http://a,heap=dump", "stacks"),
+    ] {
+        let outcome = Run::new(Jdk::feature_release(17))
+            .agent(options)
+            .class("Spin")
+            .args(["0.1"])
+            .run();
+        assert_ne!(outcome.status, Some(0), "{options}");
+        let said = &outcome.stderr;
+        assert!(said.contains(says), "{options}: {said}");
+    }
+}

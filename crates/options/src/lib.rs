@@ -30,6 +30,7 @@ mod packing;
 pub mod parse;
 mod patterns;
 pub mod picture;
+mod push;
 pub mod raw;
 pub mod resolve;
 pub mod settings;
@@ -48,6 +49,7 @@ pub use packing::{Packing, unique_packed_name};
 pub use parse::{Request, parse};
 pub use patterns::{Patterns, glob};
 pub use picture::{PICTURE_DEPTH, Picture, unique_picture_name};
+pub use push::PushUrl;
 pub use raw::{Raw, RawDestination, Timing};
 pub use resolve::resolve;
 pub use settings::{

@@ -68,6 +68,10 @@ pub struct Raw {
     /// True if `format` was written, false if it is the default.
     pub has_format: bool,
     pub destination: Option<RawDestination>,
+    /// `continuous=`.
+    pub continuous: Option<String>,
+    /// Seconds; more than zero.
+    pub push_every: i32,
     /// Not negative.
     pub depth: i32,
     /// True if `depth` was written, false if it is the default.
@@ -150,6 +154,8 @@ impl Default for Raw {
             format: Format::Text,
             has_format: false,
             destination: None,
+            continuous: None,
+            push_every: 10,
             depth: 4,
             has_depth: false,
             interval: 10,

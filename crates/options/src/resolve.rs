@@ -11,6 +11,7 @@ use super::packing::Packing;
 use super::parse::BRACKETS;
 use super::patterns::Patterns;
 use super::picture::{PICTURE_CALLS_CUTOFF, PICTURE_DEPTH, Picture, foreign_end};
+use super::push::PushUrl;
 use super::raw::{Raw, RawDestination, Timing};
 use super::settings::{
     Destination, Engine, Format, MAX_DEPTH, Modes, Process, SampleClock, Settings,
@@ -84,11 +85,14 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         Some(_) => None,
         None => picture(raw, &destination)?,
     };
-    let depth = match picture {
-        Some(_) if !raw.has_depth => PICTURE_DEPTH,
+    let is_pushed = matches!(destination, Destination::Push { .. });
+    // They are drawn, too, by the receiver.
+    let is_drawn = (picture.is_some() || is_pushed).then_some(());
+    let depth = match is_drawn {
+        Some(()) if !raw.has_depth => PICTURE_DEPTH,
         _ => depth,
     };
-    let cutoff = match picture {
+    let cutoff = match is_drawn {
         // Small stacks add up to wide frames, and of sites that hold nothing alive the allocation
         // is to be seen.
         Some(_) if !raw.has_cutoff && raw.cpu_timing.is_none() => Cutoff::below(0.0),
@@ -120,12 +124,12 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         include: patterns("include", raw.include.as_deref())?,
         exclude: patterns("exclude", raw.exclude.as_deref())?,
         lineno: raw.lineno,
-        thread: raw.thread,
+        thread: raw.thread || is_pushed,
         doe: raw.doe,
         msa: raw.msa,
         force: raw.force,
         has_force: raw.has_force,
-        verbose: raw.verbose,
+        verbose: raw.verbose && !is_pushed,
         strip: strip(raw, format)?,
         primfields: raw.primfields,
         primarrays: raw.primarrays,
@@ -218,6 +222,12 @@ fn modes(raw: &Raw) -> Modes {
         by_default: false,
     };
     if asked == Modes::default() {
+        if raw.continuous.is_some() {
+            return Modes {
+                cpu_samples: true,
+                ..asked
+            };
+        }
         return Modes {
             heap_dump: true,
             heap_sites: true,
@@ -353,7 +363,46 @@ fn thread_filter(given: Option<&str>) -> Result<ThreadFilter, OptionError> {
     })
 }
 
+/// The receiver of `continuous=`.
+fn push(raw: &Raw, text: &str) -> Result<Destination, OptionError> {
+    if let Some(first) = &raw.destination {
+        let hint = Hint::new(format!(
+            "continuous= sends profiles and writes none; leave out {first}"
+        ));
+        return Err(Cause::DestinationTwice { hint }.into());
+    }
+    let bad = |rule: &str, reason: String| {
+        Cause::BadValue {
+            name: "continuous",
+            rule: rule.to_owned(),
+            hint: Hint::new(reason),
+        }
+        .into()
+    };
+    let url = match text {
+        "y" => None,
+        text => {
+            let url = PushUrl::parse(text);
+            Some(url.map_err(|reason| bad("the URL of a receiver, or y", reason))?)
+        }
+    };
+    let modes = modes(raw);
+    let has_calls = modes.cpu_times || modes.monitor || modes.native;
+    let has_stacks = modes.heap_sites || modes.cpu_samples || has_calls;
+    if modes.heap_dump || !has_stacks || raw.format == Format::Binary {
+        let reason = "name cpu=samples, cpu=wall, cpu=times, heap=sites, monitor=y or native=, and no format=b";
+        return Err(bad("with modes whose costs have stacks", reason.to_owned()));
+    }
+    Ok(Destination::Push {
+        url,
+        every: Duration::from_secs(u64::try_from(raw.push_every).unwrap_or_default().max(1)),
+    })
+}
+
 fn destination(raw: &Raw, process: &Process) -> Result<Destination, OptionError> {
+    if let Some(text) = &raw.continuous {
+        return push(raw, text);
+    }
     match &raw.destination {
         None => Ok(Destination::File(raw.format.default_file_name().into())),
         Some(RawDestination::File(pattern)) => Ok(Destination::File(

@@ -11,6 +11,7 @@ use super::file_name::StartTime;
 use super::packing::Packing;
 use super::patterns::Patterns;
 use super::picture::Picture;
+use super::push::PushUrl;
 use super::slow::SlowMethods;
 use super::strip::Strip;
 use super::threads::ThreadFilter;
@@ -132,6 +133,13 @@ pub enum Destination {
     },
     /// A front-end that listens at this Unix socket.
     Unix(PathBuf),
+    /// A receiver of profiles, which gets one after another.
+    Push {
+        /// Its URL; none if the environment has it.
+        url: Option<PushUrl>,
+        /// The time that each profile holds.
+        every: Duration,
+    },
 }
 
 /// Which profiles are taken. At least one is.

@@ -308,6 +308,31 @@ pub static TABLE: &[OptionSpec] = &[
         kind: Kind::Net,
     },
     OptionSpec {
+        name: "continuous",
+        value: "<url>|y",
+        default: "off",
+        summary: "to a receiver, all the time",
+        details: "send a profile of each 10 seconds to a receiver of OpenTelemetry's profiles while the program runs, instead of \
+                  writing a file: `continuous=http://localhost:4318`; `y` takes the URL of `OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT` \
+                  or `OTEL_EXPORTER_OTLP_ENDPOINT`. The agent has no TLS; `hprof-rs run --push` has. Without a mode it records \
+                  `cpu=samples`. Sets `thread=y`, `verbose=n`: [push.md](push.md)",
+        section: Section::New,
+        kind: Kind::Text(|raw| &mut raw.continuous),
+    },
+    OptionSpec {
+        name: "pushevery",
+        value: "<seconds>",
+        default: "10",
+        summary: "time of one profile",
+        details: "`continuous=`: the length of the time that a profile holds",
+        section: Section::New,
+        kind: Kind::Decimal {
+            min: 1,
+            rule: "decimal and > 0",
+            field: |raw| &mut raw.push_every,
+        },
+    },
+    OptionSpec {
         name: "depth",
         value: "<size>",
         default: "4",

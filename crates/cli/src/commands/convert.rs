@@ -231,7 +231,7 @@ impl Convert {
         match to {
             To::Pprof => pprof::write(&profile, out)?,
             To::Otlp => {
-                let resource = Resource::of_environment()?;
+                let resource = Resource::of_environment().context("OTEL_RESOURCE_ATTRIBUTES")?;
                 let request = export::otlp(opened, &profile, &resource)?;
                 match self.is_gzipped() {
                     true => gzip(&request, out)?,

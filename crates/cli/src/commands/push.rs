@@ -1,13 +1,18 @@
 //! `hprof-rs push`: sends a profile to a receiver of profiles.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
+use anyhow::Context;
 use clap::Args;
 
 use crate::export::Resource;
 use crate::open::{self, FileArgument, Times};
 use crate::push::{PushArguments, Sender, parcels};
 use crate::window::{Bound, WindowArgument};
+
+/// How long the command tries while the receiver is away.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Send a profile to OpenTelemetry's collector or to Pyroscope.
 ///
@@ -50,8 +55,8 @@ Exit status:
 impl Push {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         // Mistakes show before a large file is read.
-        let destination = self.push.destination(self.url.as_deref())?;
-        let resource = Resource::of_environment()?;
+        let destination = self.push.destination(self.url.as_deref(), PATIENCE)?;
+        let resource = Resource::of_environment().context("OTEL_RESOURCE_ATTRIBUTES")?;
         let window = WindowArgument {
             from: self.from,
             until: self.until,

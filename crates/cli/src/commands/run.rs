@@ -7,10 +7,12 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 use std::{env, io};
 
+use anyhow::bail;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory};
 use hprof_server::{TemporaryFolder, temporary_folder};
 
+use super::record::{PushOptions, of_run};
 use crate::agent_library;
 use crate::agent_options::{self, Checked, RUN_BEGAN, RUN_FROM};
 use crate::cli::Cli;
@@ -21,11 +23,12 @@ use crate::render::out::tell;
 /// Start a Java program under the agent.
 ///
 /// The program replaces this command, so input, output, signals and exit status are its own. With
-/// --listen this command stays, receives the profile, and shows it at the end.
+/// --listen this command stays, receives the profile, and shows it at the end; with --push it stays, and sends a
+/// profile every 10 seconds.
 #[derive(Debug, Args)]
 #[command(
     after_long_help = LONG_HELP,
-    override_usage = "hprof-rs run [--agent <OPTIONS>] [--listen] -- <COMMAND>..."
+    override_usage = "hprof-rs run [--agent <OPTIONS>] [--listen | --push [<URL>]] -- <COMMAND>..."
 )]
 pub struct Run {
     /// The options of the agent; `--agent help` explains them.
@@ -40,6 +43,9 @@ pub struct Run {
     /// The folder for received profiles.
     #[arg(long, value_name = "DIR", default_value = ".", requires = "listen")]
     save: PathBuf,
+
+    #[command(flatten)]
+    pushing: PushOptions,
 
     /// The command to run, usually `java` and its arguments.
     // Not required by the parser: `--agent help` does without.
@@ -60,6 +66,9 @@ Examples:
 
   hprof-rs run --listen --agent cpu=samples -- java App
       prints the methods that took most CPU time; saves App-PID.hprof.txt
+
+  hprof-rs run --push http://localhost:4318 --agent cpu=samples,heap=sites -- java -jar app.jar
+      sends profiles of CPU time and allocations every 10 seconds, and writes no file
 
   kill -QUIT PID
       writes the profile of the time since the last one; the program continues
@@ -89,6 +98,15 @@ Exit status:
 impl Run {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let mut this = self;
+        if this.pushing.is_wanted() && this.agent != "help" {
+            if this.listen {
+                bail!("--listen writes files, and --push sends profiles: one of the two");
+            }
+            if this.command.is_empty() {
+                no_command();
+            }
+            return of_run(&this.agent, this.pushing, this.command);
+        }
         let mut socket = None;
         if this.listen && this.agent != "help" {
             let folder = temporary_folder("")?;

@@ -11,9 +11,8 @@ use clap::{Args, ValueEnum};
 
 use crate::capture::{Address, Client, Interrupt, Waits};
 use crate::export::pairs;
+use hprof_stacks::pictures::otlp::PATH as OTLP_PATH;
 
-/// The path of OTLP/HTTP's profiles.
-const OTLP_PATH: &str = "/v1development/profiles";
 const PROFILES_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT";
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 /// The default of `OTEL_EXPORTER_OTLP_TIMEOUT`.
@@ -42,9 +41,10 @@ pub struct PushArguments {
     #[arg(long, value_name = "FILE")]
     pub push_headers: Option<PathBuf>,
 
-    /// How long to try again at the end while the receiver is away, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(0..=3600))]
-    pub push_patience: u64,
+    /// How long to try again at the end while the receiver is away, in seconds [default: 30 for a file, 5 for a program that
+    /// was recorded].
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(0..=3600))]
+    pub push_patience: Option<u64>,
 }
 
 /// A receiver of profiles.
@@ -64,11 +64,16 @@ pub struct Destination {
 }
 
 impl PushArguments {
-    /// The receiver of a URL; without one, that of the environment.
+    /// The receiver of a URL; without one, that of the environment. `patience` is how long the end tries again, if the
+    /// user does not say it.
     ///
     /// # Errors
     /// If the URL, the environment or the file of headers is not as it must be.
-    pub fn destination(&self, url: Option<&str>) -> anyhow::Result<Destination> {
+    pub fn destination(
+        &self,
+        url: Option<&str>,
+        patience: Duration,
+    ) -> anyhow::Result<Destination> {
         let (url, fixed_path) = match url {
             Some(url) => (url.to_owned(), None),
             None => of_environment()?,
@@ -117,7 +122,7 @@ impl PushArguments {
             path,
             headers,
             shown,
-            patience: Duration::from_secs(self.push_patience),
+            patience: self.push_patience.map_or(patience, Duration::from_secs),
             client,
         })
     }
@@ -243,7 +248,7 @@ mod tests {
         PushArguments {
             push_as,
             push_headers: None,
-            push_patience: 0,
+            push_patience: None,
         }
     }
 
@@ -269,7 +274,9 @@ mod tests {
                 "http://a/ingest",
             ),
         ] {
-            let found = arguments(push_as).destination(Some(url)).expect(url);
+            let found = arguments(push_as)
+                .destination(Some(url), Duration::ZERO)
+                .expect(url);
             assert_eq!(found.shown, shown);
         }
         for wrong in [
@@ -278,11 +285,14 @@ mod tests {
             "http://user:word@a/",
             "http://a/?key=1",
         ] {
-            let error = arguments(None).destination(Some(wrong)).err();
+            let error = arguments(None)
+                .destination(Some(wrong), Duration::ZERO)
+                .err();
             let text = format!("{:#}", error.expect(wrong));
             assert!(!text.contains("word"), "{text}");
         }
-        let both = arguments(Some(PushAs::Otlp)).destination(Some("pyroscope+http://a"));
+        let both = arguments(Some(PushAs::Otlp));
+        let both = both.destination(Some("pyroscope+http://a"), Duration::ZERO);
         assert!(both.is_err());
     }
 

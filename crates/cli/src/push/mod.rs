@@ -4,6 +4,7 @@ mod destination;
 mod origin;
 mod parcels;
 mod sender;
+mod spool;
 
 pub use destination::PushArguments;
 pub use origin::add_program;

@@ -1,4 +1,4 @@
-//! Sends requests on a thread of its own, and keeps a bounded number while the receiver is away.
+//! Sends requests on a thread of its own, and keeps some in bounded memory and some on the disk while the receiver is away.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use super::destination::Destination;
 use super::parcels::Parcel;
+use super::spool::{Spool, Waiting};
 use crate::capture::Body;
 use crate::render::out::tell;
 use crate::render::screen::{bytes, count, plural, printable};
 
-/// The bodies that wait, in bytes. Above it the oldest are given up.
-const ROOM: usize = 16 << 20;
+/// The bodies that wait in memory, in bytes. Others wait on the disk.
+const ROOM: u64 = 16 << 20;
 /// The first pause before a request is repeated; each is twice the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 /// The longest pause.
@@ -24,13 +25,16 @@ const LOOK: Duration = Duration::from_millis(50);
 /// The requests and their fate.
 #[derive(Default)]
 struct State {
-    waiting: VecDeque<Arc<Parcel>>,
+    waiting: VecDeque<Arc<Waiting>>,
+    /// Those of them that memory has no room for.
+    spool: Spool,
     /// The first of them is on its way.
     is_busy: bool,
-    bytes: usize,
+    /// The bodies in memory.
+    bytes: u64,
     delivered: u64,
     delivered_bytes: u64,
-    /// Given up for want of room.
+    /// Given up, as neither memory nor disk had room.
     dropped: u64,
     /// Refused by the receiver for good.
     refused: u64,
@@ -40,6 +44,16 @@ struct State {
     why: Option<String>,
     /// Nothing more will come.
     is_last: bool,
+    /// The end is near, and no pause is worth it.
+    is_urgent: bool,
+}
+
+impl State {
+    /// Gives the room of a request back.
+    fn leave(&mut self, gone: &Waiting) {
+        self.bytes -= gone.in_memory();
+        self.spool.leave(gone);
+    }
 }
 
 #[derive(Default)]
@@ -95,13 +109,28 @@ impl Sender {
     /// Sends a request some time.
     pub fn send(&self, parcel: Parcel) {
         let mut state = self.shared.lock();
-        state.bytes += parcel.body.len();
-        state.waiting.push_back(Arc::new(parcel));
+        let length = parcel.body.len() as u64;
+        // Those on the disk come first, and a single one is always worth its memory.
+        let has_room = state.bytes + length <= ROOM || state.waiting.is_empty();
+        let waiting = match has_room {
+            true => Ok(Waiting::memory(parcel)),
+            false => state.spool.put(parcel),
+        };
+        match waiting {
+            Ok(waiting) => {
+                state.bytes += waiting.in_memory();
+                state.waiting.push_back(Arc::new(waiting));
+            }
+            Err(error) => {
+                state.dropped += 1;
+                state.why = Some(format!("no room for what waits: {error}"));
+            }
+        }
         // What is on its way stays, and so does the newest.
         let first = usize::from(state.is_busy);
-        while state.bytes > ROOM && state.waiting.len() > first + 1 {
+        while state.spool.is_full() && state.waiting.len() > first + 1 {
             if let Some(old) = state.waiting.remove(first) {
-                state.bytes -= old.body.len();
+                state.leave(&old);
                 state.dropped += 1;
             }
         }
@@ -114,17 +143,20 @@ impl Sender {
         let until = Instant::now() + self.to.patience;
         let mut state = self.shared.lock();
         state.is_last = true;
+        state.is_urgent = true;
         self.shared.changed.notify_all();
         while !state.waiting.is_empty() {
             let left = until.saturating_duration_since(Instant::now());
-            // However short patience is, there is one attempt, which has a limit of its own.
-            if left.is_zero() && state.attempts_failed > 0 {
+            // Without patience there is one attempt, which has a limit of its own.
+            if left.is_zero() && (state.attempts_failed > 0 || !self.to.patience.is_zero()) {
                 break;
             }
             let left = left.max(LOOK);
             let waited = self.shared.changed.wait_timeout(state, left);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+        // The thread may still wait for an answer, and the folder is to go now.
+        drop(std::mem::take(&mut state.spool));
         let undelivered = state.waiting.len() as u64;
         let lost = undelivered + state.dropped + state.refused;
         let all = lost + state.delivered;
@@ -193,6 +225,11 @@ fn work(shared: &Shared, to: &Destination) {
                     if left.is_zero() {
                         break;
                     }
+                    if state.is_urgent {
+                        state.is_urgent = false;
+                        pause = FIRST_PAUSE;
+                        break;
+                    }
                     let waited = shared.changed.wait_timeout(state, left);
                     state = waited.unwrap_or_else(PoisonError::into_inner).0;
                 }
@@ -201,7 +238,7 @@ fn work(shared: &Shared, to: &Destination) {
             Fate::Delivered { rejected, why } => {
                 pause = FIRST_PAUSE;
                 state.delivered += 1;
-                state.delivered_bytes += parcel.body.len() as u64;
+                state.delivered_bytes += parcel.length;
                 state.rejected += rejected;
                 state.why = why.or(state.why.take());
             }
@@ -212,19 +249,32 @@ fn work(shared: &Shared, to: &Destination) {
             }
         }
         state.waiting.pop_front();
-        state.bytes -= parcel.body.len();
+        state.leave(&parcel);
         shared.changed.notify_all();
     }
 }
 
-fn attempt(to: &Destination, parcel: &Parcel) -> Fate {
+fn attempt(to: &Destination, waiting: &Waiting) -> Fate {
+    let parcel = &waiting.parcel;
+    let spooled;
+    let mut body = match waiting.body() {
+        Ok(None) => &parcel.body[..],
+        Ok(Some(read)) => {
+            spooled = read;
+            &spooled[..]
+        }
+        Err(error) => {
+            return Fate::Refused(format!(
+                "a request that waited on the disk is lost: {error}"
+            ));
+        }
+    };
     let mut headers = vec![("content-type", parcel.content_type)];
     if let Some(encoding) = parcel.encoding {
         headers.push(("content-encoding", encoding));
     }
     let own = to.headers.iter();
     headers.extend(own.map(|(name, value)| (name.as_str(), value.as_str())));
-    let mut body = &parcel.body[..];
     let length = body.len() as u64;
     let path = &parcel.path;
     match to

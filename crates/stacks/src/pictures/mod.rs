@@ -1,8 +1,8 @@
 //! Pictures of profiles, and the files of other tools.
 //!
 //! [`collapsed`] is what flame graph tools read, [`flame_graph`] draws, [`page`] is one HTML page
-//! with flame graphs to look around in and tables of methods. [`pprof`] and [`speedscope`] are the formats of other
-//! viewers.
+//! with flame graphs to look around in and tables of methods. [`pprof`], [`speedscope`] and [`otlp`] are the formats of
+//! other programs.
 
 pub mod about;
 pub mod collapsed;
@@ -14,6 +14,7 @@ mod kinds;
 pub use kinds::{Kind, kind_of};
 pub mod message;
 pub mod numbers;
+pub mod otlp;
 pub mod page;
 mod places;
 pub mod pprof;

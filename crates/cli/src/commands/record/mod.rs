@@ -1,6 +1,7 @@
 //! `hprof-rs record`: from a process id or a command to a flame graph, and nothing left behind.
 
 mod aliases;
+mod launched;
 mod profile;
 #[cfg(feature = "capture")]
 mod pushing;
@@ -29,7 +30,8 @@ use super::samples::OwnArgument;
 use crate::attach;
 use crate::serve::LocalMachine;
 use aliases::Aliases;
-use pushing::PushOptions;
+pub use launched::of_run;
+pub use pushing::PushOptions;
 use session::Session;
 use words::duration;
 /// Record a JVM, and write a flame graph.

@@ -23,6 +23,16 @@ pub struct PushOptions {
 }
 
 impl PushOptions {
+    /// Returns true if there is to be a receiver.
+    pub fn is_wanted(&self) -> bool {
+        self.push.is_some()
+    }
+
+    /// These options.
+    pub fn or_every(self, _: Duration) -> Self {
+        self
+    }
+
     /// Refuses the option.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::Args;
 use hprof_analysis::contents::{Contents, ReadOptions, read};
 use hprof_analysis::input::{Compression, Input};
@@ -18,6 +18,9 @@ use crate::export::Resource;
 use crate::open::Opened;
 use crate::push::{PushArguments, Sender, add_program, parcels};
 use crate::render::out::tell;
+
+/// How long the end of a recording waits for a receiver that is away.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How a recording is sent.
 #[derive(Debug, Args)]
@@ -51,6 +54,19 @@ fn url(text: &str) -> Result<String, String> {
 }
 
 impl PushOptions {
+    /// Returns true if there is to be a receiver.
+    pub fn is_wanted(&self) -> bool {
+        self.push.is_some()
+    }
+
+    /// These options; where they say no time, a profile is sent for each time of this length.
+    pub fn or_every(self, each: Duration) -> Self {
+        Self {
+            every: self.every.or(Some(each)),
+            ..self
+        }
+    }
+
     /// The receiver, if there is one; nothing is sent yet. With `--loop` each file's time is sent.
     ///
     /// # Errors
@@ -62,8 +78,8 @@ impl PushOptions {
             }
             return Ok(None);
         };
-        let destination = self.how.destination(url.as_deref())?;
-        let resource = Resource::of_environment()?;
+        let destination = self.how.destination(url.as_deref(), PATIENCE)?;
+        let resource = Resource::of_environment().context("OTEL_RESOURCE_ATTRIBUTES")?;
         let each = self.every.or(each);
         Ok(Some(Pushing {
             sender: Sender::start(destination)?,

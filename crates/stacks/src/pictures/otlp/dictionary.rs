@@ -1,10 +1,10 @@
 //! The tables that all profiles of a request share. The first entry of each stands for nothing.
 
+use crate::pictures::message::Message;
+use crate::pictures::profile::Profile;
+use crate::pictures::{CLASS_FILE, Kind, kind_of};
+use crate::{CUT_OFF, EMPTY, FrameIndex};
 use hprof_format::model::Line;
-use hprof_stacks::pictures::message::Message;
-use hprof_stacks::pictures::profile::Profile;
-use hprof_stacks::pictures::{CLASS_FILE, Kind, kind_of};
-use hprof_stacks::{CUT_OFF, EMPTY, FrameIndex};
 use rustc_hash::FxHashMap;
 
 use super::samples::Sample;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::pictures::profile::Profile;
+use crate::timeline::Timeline;
+use crate::{Measure, Weight, Weights};
 use hprof_format::ids::{ThreadSerial, TraceSerial};
-use hprof_stacks::pictures::profile::Profile;
-use hprof_stacks::timeline::Timeline;
-use hprof_stacks::{Measure, Weight, Weights};
 use rustc_hash::FxHashMap;
 
 const NANOS_PER_MILLI: u64 = 1_000_000;

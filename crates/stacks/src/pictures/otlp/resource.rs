@@ -2,14 +2,29 @@
 
 use std::env;
 
-use anyhow::{Context, bail};
+use thiserror::Error;
 
+/// The path of profiles below a receiver's address.
+pub const PATH: &str = "/v1development/profiles";
+/// The digits of a container's id.
+const ID_DIGITS: usize = 64;
 /// The name that a service without one has by OpenTelemetry's specification.
-const UNKNOWN_SERVICE: &str = "unknown_service:java";
+pub const UNKNOWN_SERVICE: &str = "unknown_service:java";
 const SERVICE_NAME: &str = "service.name";
 
+/// Text that is no list of `key=value`. It does not show values, as they may be secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum WrongPairs {
+    /// A part has no `=`, or no key; its number from 1.
+    #[error("part {0} is no key=value; write key=value with commas between")]
+    NoPair(usize),
+    /// Bytes that are no text.
+    #[error("%XX does not give UTF-8")]
+    NoText,
+}
+
 /// Attributes, each key once.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resource {
     attributes: Vec<(String, String)>,
 }
@@ -19,19 +34,16 @@ impl Resource {
     ///
     /// # Errors
     /// If it states them otherwise than OpenTelemetry's specification has it.
-    pub fn of_environment() -> anyhow::Result<Self> {
+    pub fn of_environment() -> Result<Self, WrongPairs> {
         let text = |name| env::var(name).ok().filter(|text| !text.is_empty());
         Self::stated(
             text("OTEL_RESOURCE_ATTRIBUTES").as_deref(),
             text("OTEL_SERVICE_NAME").as_deref(),
         )
-        .context("the environment variable OTEL_RESOURCE_ATTRIBUTES")
     }
 
-    fn stated(attributes: Option<&str>, service: Option<&str>) -> anyhow::Result<Self> {
-        let mut new = Self {
-            attributes: Vec::new(),
-        };
+    fn stated(attributes: Option<&str>, service: Option<&str>) -> Result<Self, WrongPairs> {
+        let mut new = Self::default();
         new.add_stated(attributes, service)?;
         Ok(new)
     }
@@ -44,7 +56,7 @@ impl Resource {
         &mut self,
         attributes: Option<&str>,
         service: Option<&str>,
-    ) -> anyhow::Result<()> {
+    ) -> Result<(), WrongPairs> {
         if let Some(service) = service {
             self.add(SERVICE_NAME, service);
         }
@@ -61,7 +73,7 @@ impl Resource {
         }
     }
 
-    #[cfg(all(test, feature = "capture"))]
+    /// A service without more attributes.
     pub fn named(service: &str) -> Self {
         Self {
             attributes: vec![(SERVICE_NAME.to_owned(), service.to_owned())],
@@ -69,7 +81,6 @@ impl Resource {
     }
 
     /// The name of the service.
-    #[cfg(feature = "capture")]
     pub fn service(&self) -> &str {
         let mut all = self.attributes.iter();
         all.find(|(key, _)| key == SERVICE_NAME)
@@ -89,7 +100,7 @@ impl Resource {
 ///
 /// # Errors
 /// If a part has no `=`, or no key. The error does not show values, as they may be secret.
-pub fn pairs(text: &str) -> anyhow::Result<Vec<(String, String)>> {
+pub fn pairs(text: &str) -> Result<Vec<(String, String)>, WrongPairs> {
     let mut pairs = Vec::new();
     for (at, part) in text.split(',').enumerate() {
         if part.trim().is_empty() {
@@ -99,17 +110,14 @@ pub fn pairs(text: &str) -> anyhow::Result<Vec<(String, String)>> {
             Some((key, value)) if !key.trim().is_empty() => {
                 pairs.push((decoded(key.trim())?, decoded(value.trim())?));
             }
-            _ => bail!(
-                "part {} is no key=value; write key=value with commas between",
-                at + 1
-            ),
+            _ => return Err(WrongPairs::NoPair(at + 1)),
         }
     }
     Ok(pairs)
 }
 
 /// Text in which `%XX` stands for a byte.
-fn decoded(text: &str) -> anyhow::Result<String> {
+fn decoded(text: &str) -> Result<String, WrongPairs> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&first, after)) = rest.split_first() {
@@ -118,13 +126,54 @@ fn decoded(text: &str) -> anyhow::Result<String> {
         let is_hex = |it: &&str| it.bytes().all(|byte| byte.is_ascii_hexdigit());
         match digits.filter(is_hex) {
             Some(digits) if first == b'%' => {
-                bytes.push(u8::from_str_radix(digits, 16)?);
+                bytes.push(u8::from_str_radix(digits, 16).map_err(|_| WrongPairs::NoText)?);
                 rest = &after[2..];
             }
             _ => bytes.push(first),
         }
     }
-    String::from_utf8(bytes).context("%XX does not give UTF-8")
+    String::from_utf8(bytes).map_err(|_| WrongPairs::NoText)
+}
+
+/// The service that a program is: its archive without the ending, or its main class.
+pub fn service_of(program: &str) -> Option<&str> {
+    let name = program.rsplit('/').next().unwrap_or_default();
+    let name = name
+        .strip_suffix(".jar")
+        .or_else(|| name.strip_suffix(".war"))
+        .unwrap_or(name);
+    (!name.is_empty()).then_some(name)
+}
+
+/// The container's id in a list as `/proc/PID/cgroup` has it, such as `0::/system.slice/docker-ID.scope`.
+pub fn container_of_groups(groups: &str) -> Option<&str> {
+    groups.lines().find_map(|line| {
+        let last = line.rsplit('/').next()?;
+        let last = last.strip_suffix(".scope").unwrap_or(last);
+        let id = last.rsplit(['-', ':']).next()?;
+        is_id(id).then_some(id)
+    })
+}
+
+/// The container's id in a list of mounts (`proc_pid_mountinfo(5)`): container managers mount files of the container's own
+/// folder. In a namespace of its own a process sees no groups above it.
+pub fn container_of_mounts(mounts: &str) -> Option<&str> {
+    let of_host = mounts.lines().filter_map(|line| {
+        let mut fields = line.split(' ').skip(3);
+        let (source, target) = (fields.next()?, fields.next()?);
+        (target == "/etc/hostname").then_some(source)
+    });
+    of_host.into_iter().find_map(|source| {
+        let mut parts = source.split('/');
+        // containerd has the file in the folder of the pod, whose id is not that of the container.
+        parts.find(|part| part.ends_with("containers"))?;
+        parts.find(|part| is_id(part))
+    })
+}
+
+fn is_id(text: &str) -> bool {
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    text.len() == ID_DIGITS && text.bytes().all(is_digit)
 }
 
 #[cfg(test)]
@@ -160,5 +209,37 @@ mod tests {
             text.contains("part 2") && !text.contains("secret"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_service_is_named_after_its_program() {
+        assert_eq!(service_of("/opt/shop.jar"), Some("shop"));
+        assert_eq!(service_of("com.acme.Main"), Some("com.acme.Main"));
+        assert_eq!(service_of("acme/com.acme.Main"), Some("com.acme.Main"));
+        assert_eq!(service_of(""), None);
+    }
+
+    #[test]
+    fn containers_have_ids() {
+        let id = "0123456789abcdef".repeat(4);
+        for line in [
+            format!("0::/system.slice/docker-{id}.scope"),
+            format!("12:cpu:/docker/{id}"),
+            format!("0::/kubepods.slice/kubepods-pod1.slice/cri-containerd-{id}.scope"),
+            format!("5:cpu:/kubepods/besteffort/pod1/{id}"),
+        ] {
+            let all = format!("1:name=systemd:/\n{line}\n");
+            assert_eq!(container_of_groups(&all), Some(&*id), "{line}");
+        }
+        assert_eq!(
+            container_of_groups("0::/user.slice/session-1.scope\n"),
+            None
+        );
+        let mount =
+            |folder: &str| format!("9 8 0:1 {folder} /etc/hostname rw - ext4 /dev/sda rw\n");
+        let docker = mount(&format!("/var/lib/docker/containers/{id}/hostname"));
+        assert_eq!(container_of_mounts(&docker), Some(&*id));
+        let containerd = mount(&format!("/var/lib/containerd/sandboxes/{id}/hostname"));
+        assert_eq!(container_of_mounts(&containerd), None);
     }
 }
