@@ -23,7 +23,9 @@ use std::io;
 use parquet::errors::ParquetError;
 use thiserror::Error;
 
+pub use batch::Cell;
 pub use export::{Export, Exported, Subject};
+pub use file::TableFile;
 pub use folder::{Folder, Labels};
 
 /// Why tables cannot be written.

@@ -8,8 +8,10 @@ use parquet::errors::ParquetError;
 use parquet::schema::types::{Type, TypePtr};
 
 mod declared;
+mod pushed;
 
 pub use declared::TABLES;
+pub use pushed::PUSHED;
 
 /// The version of the schema, also in the metadata of each file under [`VERSION_KEY`].
 ///

@@ -3,12 +3,15 @@
 mod file;
 mod labels;
 mod place;
+#[cfg(feature = "serve")]
+mod pushed;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::render::out::tell;
 use crate::snapshot::OpenArguments;
+use crate::window::Bound;
 use anyhow::ensure;
 use clap::Args;
 use file::Exporter;
@@ -29,7 +32,7 @@ use place::Place;
 pub struct Export {
     /// Heap dumps and profiles, plain or compressed with gzip, zip, zstd, xz or bzip2; `-` for
     /// standard input.
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required_unless_present = "pushed")]
     files: Vec<PathBuf>,
 
     /// The folder of the tables, which is made if it is not there; or a URL of object storage:
@@ -72,8 +75,52 @@ pub struct Export {
     #[arg(long, value_name = "REGEX", requires = "redact")]
     redact_pattern: Vec<String>,
 
+    /// Export the profiles that programs pushed to `hprof-rs serve` instead, from the server's folder; the server may run. They
+    /// become one file, the name that --parquet gives.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "files")]
+    pushed: Option<PathBuf>,
+
+    /// With --pushed: the series, such as service="shop",pod=~"a.*" [default: all].
+    #[arg(long, value_name = "SELECTOR", requires = "pushed")]
+    selector: Option<String>,
+
+    /// With --pushed: a kind of values, such as samples [default: all].
+    #[arg(long, value_name = "KIND", requires = "pushed")]
+    kind: Option<String>,
+
+    /// With --pushed: only costs from this time on: 2026-11-29T14:03:10Z, or -1h for an hour ago.
+    #[arg(
+        long,
+        value_name = "TIME",
+        requires = "pushed",
+        allow_hyphen_values = true
+    )]
+    from: Option<Bound>,
+
+    /// With --pushed: only costs before this time.
+    #[arg(
+        long = "to",
+        visible_alias = "until",
+        value_name = "TIME",
+        requires = "pushed",
+        allow_hyphen_values = true
+    )]
+    until: Option<Bound>,
+
     #[command(flatten)]
     look: OpenArguments,
+}
+
+#[cfg(feature = "serve")]
+use pushed::export as pushed_profiles;
+
+#[cfg(not(feature = "serve"))]
+fn pushed_profiles(_: &Export, _: &std::path::Path) -> anyhow::Result<String> {
+    Err(crate::not_built::NotBuilt {
+        feature: "serve",
+        wish: "`export --pushed`",
+    }
+    .into())
 }
 
 const EXAMPLES: &str = "\
@@ -82,6 +129,7 @@ Examples:
   hprof-rs export *.hprof.gz --parquet lake --service shop --build 2026.11.3
   hprof-rs export java.hprof.txt --parquet s3://bucket/lake
   hprof-rs export heap.hprof --parquet lake --strings --redact
+  hprof-rs export --pushed ~/.local/share/hprof-rs/serve --from -1h --parquet hour.parquet
   duckdb -c \"SELECT class, sum(shallow) FROM 'lake/objects/**/*.parquet' GROUP BY 1 ORDER BY 2 DESC\"
 docs/fleet/ has the columns, and questions for many dumps in SQL.";
 
@@ -91,6 +139,11 @@ impl Export {
             self.dump_name.is_none() || self.files.len() == 1,
             "--dump-name names one dump; leave it out, or give one file"
         );
+        if let Some(folder) = &self.pushed {
+            let line = pushed_profiles(&self, folder)?;
+            tell!("hprof-rs: wrote {line}");
+            return Ok(ExitCode::SUCCESS);
+        }
         let place = Place::open(&self.parquet)?;
         for path in &self.files {
             let exporter = Exporter {

@@ -11,6 +11,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use java_test_harness::{Jdk, Run};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
 use serde_json::Value;
 
 use crate::prometheus;
@@ -139,6 +141,49 @@ fn the_samples_of_a_jvm_are_those_of_its_recording() {
     let server = Server::start(&scene, &["--no-jvms"]);
     check(&server, "Spin");
     check(&server, "pyro");
+    // The same as a table, while the server has the store.
+    let folder = scene.path("serve");
+    let folder = folder.to_str().expect("a path");
+    let arguments = ["export", "--pushed", folder, "--kind", "samples"];
+    let to = [
+        "--selector",
+        "service=\"Spin\"",
+        "--parquet",
+        "spin.parquet",
+    ];
+    let exported = run(
+        &mut scene.hprof_rs(&[arguments.as_slice(), &to].concat()),
+        "",
+    );
+    assert!(exported.status.success(), "{}", stderr(&exported));
+    let file = fs::File::open(scene.path("spin.parquet")).expect("the table");
+    let reader = SerializedFileReader::new(file).expect("Parquet");
+    let (mut sum, mut methods) = (0, BTreeMap::new());
+    for row in reader.get_row_iter(None).expect("rows") {
+        let row = row.expect("a row");
+        let columns: BTreeMap<&String, &Field> = row.get_column_iter().collect();
+        let text = |name: &str| match columns[&name.to_owned()] {
+            Field::Str(text) => text.clone(),
+            other => panic!("{name}: {other:?}"),
+        };
+        let Field::Long(value) = columns[&"value".to_owned()] else {
+            panic!("{columns:?}")
+        };
+        assert_eq!(text("service"), "Spin");
+        assert!(text("stack").ends_with(&text("method")));
+        assert!(text("labels").contains("\"process.pid\""));
+        sum += *value as u64;
+        *methods.entry(text("method")).or_default() += *value as u64;
+    }
+    assert_eq!((sum, methods), (total, own));
+    let none = [
+        arguments.as_slice(),
+        &["--to", "1990-01-01T00:00:00Z", "--parquet", "x.parquet"],
+    ];
+    let refused = run(&mut scene.hprof_rs(&none.concat()), "");
+    let said = stderr(&refused);
+    assert!(!refused.status.success() && !said.is_empty(), "{said}");
+    assert!(!scene.path("x.parquet").exists());
 }
 
 fn now() -> u64 {
@@ -308,7 +353,9 @@ fn metrics_count_what_is_pushed() {
     for (name, value) in [
         ("requests_total", 3.0),
         ("received_bytes_total", 3.0 * body.len() as f64),
-        ("profiles_total", 3.0),
+        // The same request again: a sender that got no answer.
+        ("profiles_total", 1.0),
+        ("repeated_requests_total", 2.0),
         ("refused_requests_total", 1.0),
         ("memory_rows", 2.0),
         ("segments", 0.0),

@@ -9,7 +9,7 @@ use utoipa_axum::routes;
 
 use super::extract::InQuery;
 use crate::problem::Problem;
-use crate::pushed::{CostsOverTime, CostsQuery, Pushed, SeriesList, SeriesQuery, Window};
+use crate::pushed::{CostsOverTime, CostsQuery, Movers, Pushed, SeriesList, SeriesQuery, Window};
 use crate::state::AppState;
 use crate::views::ViewError;
 use crate::views::profile::{Flame, FlameQuery};
@@ -41,6 +41,31 @@ struct Before {
     before_from: Option<i64>,
     /// The millisecond after the last before.
     before_to: Option<i64>,
+}
+
+impl Before {
+    /// The question before, its window, and the window after with both ends.
+    fn of(self, query: &CostsQuery, window: Window) -> (CostsQuery, Window, Window) {
+        let window = window.fixed();
+        let old_window = match (self.before_from, self.before_to) {
+            (None, None) if self.before_selector.is_none() => window.before(),
+            (None, None) => window,
+            (from, to) => Window { from, to },
+        };
+        let mut old = query.clone();
+        if self.before_selector.is_some() {
+            old.selector = self.before_selector;
+        }
+        (old, old_window, window)
+    }
+}
+
+/// How many methods an answer has.
+#[derive(Debug, Clone, Copy, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct Limit {
+    /// The methods in each direction: 20 without it, from 1 to 1,000.
+    limit: Option<usize>,
 }
 
 /// Asks the store, on a thread for such work.
@@ -102,17 +127,26 @@ async fn compare(
 ) -> Result<Json<Flame>, Problem> {
     let is_inverted = direction.invert;
     ask(state, move |pushed| {
-        let window = window.fixed();
-        let old_window = match (before.before_from, before.before_to) {
-            (None, None) if before.before_selector.is_none() => window.before(),
-            (None, None) => window,
-            (from, to) => Window { from, to },
-        };
-        let mut old = query.clone();
-        if before.before_selector.is_some() {
-            old.selector = before.before_selector;
-        }
+        let (old, old_window, window) = before.of(&query, window);
         pushed.compare((&old, old_window), (&query, window), &cut, is_inverted)
+    })
+    .await
+}
+
+/// The methods of pushed profiles whose own costs grew or shrank most, against another window or selector.
+#[utoipa::path(get, path = "/continuous/movers", tag = "continuous",
+    params(CostsQuery, Window, Before, Limit),
+    responses((status = 200, body = Movers)))]
+async fn movers(
+    State(state): State<AppState>,
+    InQuery(query): InQuery<CostsQuery>,
+    InQuery(window): InQuery<Window>,
+    InQuery(before): InQuery<Before>,
+    InQuery(limit): InQuery<Limit>,
+) -> Result<Json<Movers>, Problem> {
+    ask(state, move |pushed| {
+        let (old, old_window, window) = before.of(&query, window);
+        pushed.movers((&old, old_window), (&query, window), limit.limit)
     })
     .await
 }
@@ -139,5 +173,6 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(series))
         .routes(routes!(flame))
         .routes(routes!(compare))
+        .routes(routes!(movers))
         .routes(routes!(values))
 }

@@ -148,6 +148,7 @@ fn write_pushed(text: &mut String, figures: &Figures) {
         profiles,
         rejected,
         refused,
+        repeated,
         waiting,
         segments,
         segment_bytes,
@@ -185,6 +186,12 @@ fn write_pushed(text: &mut String, figures: &Figures) {
             "counter",
             "Pushed requests that were refused.",
             refused,
+        ),
+        (
+            "repeated_requests_total",
+            "counter",
+            "Pushed requests that came before, and count once.",
+            repeated,
         ),
         (
             "waiting_requests",

@@ -117,7 +117,7 @@ pub struct CostsOverTime {
 }
 
 /// The unit of values in answers: times are in milliseconds there.
-fn shown_unit(unit: &str) -> Cow<'static, str> {
+pub(super) fn shown_unit(unit: &str) -> Cow<'static, str> {
     match unit {
         NANOSECONDS => Cow::Borrowed("ms"),
         other => Cow::Owned(other.to_owned()),
@@ -146,7 +146,7 @@ impl Window {
     }
 
     /// Its seconds. A row of a second is in it if the second begins in it, so that windows side by side have each once.
-    fn seconds(self) -> Result<(u32, u32), ViewError> {
+    pub(super) fn seconds(self) -> Result<(u32, u32), ViewError> {
         let Self { from, to } = self.fixed();
         let (from, to) = (from.unwrap_or_default(), to.unwrap_or_default());
         if from >= to {
@@ -169,7 +169,7 @@ impl CostsQuery {
         let (from, to) = window.seconds()?;
         Ok(Wanted {
             selector: parsed(self.selector.as_deref())?,
-            kind: self.kind.clone(),
+            kind: Some(self.kind.clone()),
             from,
             to,
         })
@@ -243,7 +243,7 @@ impl Pushed {
         Ok(last)
     }
 
-    fn sums(&self, query: &CostsQuery, window: Window) -> Result<Sums, ViewError> {
+    pub(super) fn sums(&self, query: &CostsQuery, window: Window) -> Result<Sums, ViewError> {
         let wanted = query.wanted(window)?;
         let mut sums = Sums::default();
         let last = match kind::is_state(&query.kind) {
@@ -260,7 +260,7 @@ impl Pushed {
     }
 
     /// A sentence for a question that nothing answers.
-    fn nothing(&self, query: &CostsQuery, window: Window) -> Result<String, ViewError> {
+    pub(super) fn nothing(&self, query: &CostsQuery, window: Window) -> Result<String, ViewError> {
         let series = SeriesQuery {
             selector: query.selector.clone(),
         };

@@ -7,6 +7,7 @@
 //! and go by age and space (`keeping.rs`).
 
 mod answers;
+mod archive;
 mod batch;
 mod head;
 mod index;
@@ -14,7 +15,9 @@ mod ingest;
 mod keeping;
 mod kind;
 mod log;
+mod movers;
 mod scan;
+mod seen;
 mod segment;
 mod selector;
 mod sums;
@@ -36,14 +39,17 @@ use parking_lot::{Mutex, RwLock};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 pub use answers::{CostsOverTime, CostsQuery, Lane, SeriesFound, SeriesList, SeriesQuery, Window};
+pub use archive::{Archive, Choice, Cost};
 pub use ingest::Ingest;
 pub(crate) use keeping::run;
+pub use movers::{Mover, Movers};
 pub use selector::Selector;
 
 use batch::Batch;
 use head::Head;
 use index::Index;
 use log::{Entry, Log, Protocol, Wrong};
+use seen::{Digest, Seen};
 use segment::Segment;
 
 use crate::problem::Problem;
@@ -107,6 +113,8 @@ pub struct Figures {
     pub rejected: u64,
     /// Requests that were refused since the start.
     pub refused: u64,
+    /// Requests that came once more since the start, and count once.
+    pub repeated: u64,
     /// Requests that wait for the disk.
     pub waiting: u64,
     /// The segments.
@@ -128,6 +136,7 @@ struct Counters {
     profiles: AtomicU64,
     rejected: AtomicU64,
     refused: AtomicU64,
+    repeated: AtomicU64,
     waiting: AtomicU64,
 }
 
@@ -168,7 +177,17 @@ struct Shared {
 struct Job {
     entry: Entry,
     batch: Batch,
-    done: oneshot::Sender<io::Result<()>>,
+    digest: Option<Digest>,
+    done: oneshot::Sender<io::Result<Written>>,
+}
+
+/// What became of a request that the disk has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Written {
+    /// It is new.
+    New,
+    /// It came before, and nothing was written.
+    Before,
 }
 
 /// A task of the store's thread.
@@ -277,6 +296,9 @@ impl Pushed {
             }
         }
         let mut head = Head::default();
+        let mut seen = Seen::default();
+        known.seen.iter().for_each(|bytes| seen.load(bytes));
+        seen.are_kept();
         let mut pending = 0;
         let mut number = known.done;
         for (at, path) in log::files(folder)? {
@@ -287,7 +309,12 @@ impl Pushed {
             }
             pending += fs::metadata(&path)?.len();
             let left = log::replay(&path, &mut |entry| match entry.decode() {
-                Ok(batch) => head.add(&batch),
+                Ok(batch) => {
+                    head.add(&batch);
+                    if let Some(digest) = seen::digest(&entry) {
+                        seen.add(digest, entry.came);
+                    }
+                }
                 Err(wrong) => tracing::error!(?wrong, "a logged profile cannot be read any more"),
             })?;
             if left > 0 {
@@ -307,7 +334,7 @@ impl Pushed {
         let writer = Arc::clone(&shared);
         std::thread::Builder::new()
             .name("pushed".to_owned())
-            .spawn(move || writing::Writer::new(writer, log, pending).run(&jobs))?;
+            .spawn(move || writing::Writer::new(writer, log, pending, seen).run(&jobs))?;
         Ok(Self {
             shared,
             queue,
@@ -387,18 +414,24 @@ impl Pushed {
         let decoded = state.blocking(move |_| {
             let _place = place;
             let batch = entry.decode();
-            Ok((entry, batch))
+            let digest = seen::digest(&entry);
+            Ok((entry, batch, digest))
         });
-        let (entry, batch) = decoded.await.map_err(Refusal::Failed)?;
+        let (entry, batch, digest) = decoded.await.map_err(Refusal::Failed)?;
         let batch = batch?;
         let taken = Taken {
             rejected: batch.rejected,
             reason: batch.reason.clone(),
         };
-        let (profiles, bytes) = (batch.profiles, entry.body.len() as u64);
+        let (mut profiles, bytes) = (batch.profiles, entry.body.len() as u64);
         if !batch.costs.is_empty() {
             let (done, answer) = oneshot::channel();
-            let job = Job { entry, batch, done };
+            let job = Job {
+                entry,
+                batch,
+                digest,
+                done,
+            };
             let _waits = Waits::new(&counters.waiting);
             let queued = self.queue.try_send(Task::Write(Box::new(job)));
             let answer = match queued {
@@ -410,7 +443,10 @@ impl Pushed {
                 }
             };
             let written = answer.map_err(|error| Refusal::Failed(Problem::internal(error)))?;
-            written.map_err(Refusal::Disk)?;
+            if written.map_err(Refusal::Disk)? == Written::Before {
+                counters.repeated.fetch_add(1, Ordering::Relaxed);
+                profiles = 0;
+            }
         }
         counters.requests.fetch_add(1, Ordering::Relaxed);
         counters.bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -443,6 +479,7 @@ impl Pushed {
             profiles: number(&counters.profiles),
             rejected: number(&counters.rejected),
             refused: number(&counters.refused),
+            repeated: number(&counters.repeated),
             waiting: number(&counters.waiting),
             segments: held.segments.len() as u64,
             segment_bytes: held.segments.iter().map(|it| it.bytes).sum(),

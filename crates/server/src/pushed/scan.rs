@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::Pushed;
 use super::batch::{At, Series};
 use super::segment::{Segment, Stacks};
 use super::selector::Selector;
+use super::{Held, Pushed};
 
 /// Which rows.
 #[derive(Debug, Clone)]
 pub(super) struct Wanted {
     pub selector: Selector,
-    /// The key of the kind.
-    pub kind: String,
+    /// The key of the kind; all kinds without it.
+    pub kind: Option<String>,
     /// The first second.
     pub from: u32,
     /// The second after the last.
@@ -33,7 +33,8 @@ pub(super) struct Source {
 
 impl Wanted {
     fn takes(&self, series: &Series) -> bool {
-        series.kind == self.kind && self.selector.takes(series)
+        let is_kind = |kind: &String| series.kind == *kind;
+        self.kind.as_ref().is_none_or(is_kind) && self.selector.takes(series)
     }
 
     fn is_within(&self, at: At) -> bool {
@@ -58,67 +59,88 @@ impl Wanted {
     }
 }
 
-impl Pushed {
-    /// The rows in memory, and the segments, of one moment.
-    fn now(&self, wanted: &Wanted) -> (Source, Vec<Arc<Segment>>) {
-        let held = self.shared.held.read();
-        let head = &held.head;
-        let mut parts = Vec::new();
-        for (series, rows) in head.series.iter().zip(&head.rows) {
-            if wanted.takes(series) {
-                let rows = rows.iter().filter(|row| wanted.is_within(*row.0));
-                let rows: Vec<(At, u64)> = rows.map(|(at, value)| (*at, *value)).collect();
-                if !rows.is_empty() {
-                    parts.push((Arc::clone(series), rows));
-                }
+/// The rows in memory.
+fn of_memory(held: &Held, wanted: &Wanted) -> Source {
+    let head = &held.head;
+    let mut parts = Vec::new();
+    for (series, rows) in head.series.iter().zip(&head.rows) {
+        if wanted.takes(series) {
+            let rows = rows.iter().filter(|row| wanted.is_within(*row.0));
+            let rows: Vec<(At, u64)> = rows.map(|(at, value)| (*at, *value)).collect();
+            if !rows.is_empty() {
+                parts.push((Arc::clone(series), rows));
             }
         }
-        let mut stacks = Stacks {
-            names: Vec::new(),
-            nodes: Vec::new(),
-        };
-        if !parts.is_empty() {
-            stacks.names = head.tree.names.clone();
-            stacks.nodes = head.tree.nodes.clone();
-        }
-        (Source { stacks, parts }, held.segments.clone())
     }
+    let mut stacks = Stacks {
+        names: Vec::new(),
+        nodes: Vec::new(),
+    };
+    if !parts.is_empty() {
+        stacks.names = head.tree.names.clone();
+        stacks.nodes = head.tree.nodes.clone();
+    }
+    Source { stacks, parts }
+}
 
+/// Calls a function with each source that has wanted rows.
+fn scan_parts(
+    mut source: Source,
+    segments: &[Arc<Segment>],
+    wanted: &Wanted,
+    mut each: impl FnMut(&Source) -> io::Result<()>,
+) -> io::Result<()> {
+    wanted.of_threads(&mut source);
+    if !source.parts.is_empty() {
+        each(&source)?;
+    }
+    drop(source);
+    for segment in segments {
+        let parts = segment.parts.iter();
+        let parts = parts.filter(|part| part.from < wanted.to && part.to >= wanted.from);
+        let mut found = Vec::new();
+        for part in parts.filter(|part| wanted.takes(&part.series)) {
+            let mut rows = segment.rows_of(part)?;
+            rows.retain(|row| wanted.is_within(row.0));
+            if !rows.is_empty() {
+                found.push((Arc::clone(&part.series), rows));
+            }
+        }
+        if found.is_empty() {
+            continue;
+        }
+        let stacks = segment.stacks()?;
+        let mut source = Source {
+            stacks,
+            parts: found,
+        };
+        wanted.of_threads(&mut source);
+        each(&source)?;
+    }
+    Ok(())
+}
+
+/// Calls a function with each source of a store that has wanted rows.
+pub(super) fn scan(
+    held: &Held,
+    wanted: &Wanted,
+    each: impl FnMut(&Source) -> io::Result<()>,
+) -> io::Result<()> {
+    scan_parts(of_memory(held, wanted), &held.segments, wanted, each)
+}
+
+impl Pushed {
     /// Calls a function with each source that has wanted rows.
     pub(super) fn scan(
         &self,
         wanted: &Wanted,
-        mut each: impl FnMut(&Source) -> io::Result<()>,
+        each: impl FnMut(&Source) -> io::Result<()>,
     ) -> io::Result<()> {
-        let (mut source, segments) = self.now(wanted);
-        wanted.of_threads(&mut source);
-        if !source.parts.is_empty() {
-            each(&source)?;
-        }
-        drop(source);
-        for segment in segments {
-            let parts = segment.parts.iter();
-            let parts = parts.filter(|part| part.from < wanted.to && part.to >= wanted.from);
-            let mut found = Vec::new();
-            for part in parts.filter(|part| wanted.takes(&part.series)) {
-                let mut rows = segment.rows_of(part)?;
-                rows.retain(|row| wanted.is_within(row.0));
-                if !rows.is_empty() {
-                    found.push((Arc::clone(&part.series), rows));
-                }
-            }
-            if found.is_empty() {
-                continue;
-            }
-            let stacks = segment.stacks()?;
-            let mut source = Source {
-                stacks,
-                parts: found,
-            };
-            wanted.of_threads(&mut source);
-            each(&source)?;
-        }
-        Ok(())
+        // Both of one moment; writers do not wait for the rest.
+        let held = self.shared.held.read();
+        let (source, segments) = (of_memory(&held, wanted), held.segments.clone());
+        drop(held);
+        scan_parts(source, &segments, wanted, each)
     }
 
     /// Calls a function with each series that there is, and its first and last second.

@@ -166,6 +166,23 @@ impl Sums {
         Ok(self.finish())
     }
 
+    /// The costs of methods themselves, by name.
+    pub(super) fn own_by_method(self) -> FxHashMap<Box<str>, u64> {
+        let mut costs = FxHashMap::default();
+        for (at, &own) in self.own.iter().enumerate().filter(|it| *it.1 > 0) {
+            let name = self.tree.nodes[at].1;
+            let name = self.tree.names[name as usize].clone();
+            let sum: &mut u64 = costs.entry(name).or_default();
+            *sum = sum.saturating_add(own);
+        }
+        if self.unit.as_deref() == Some(NANOSECONDS) {
+            costs
+                .values_mut()
+                .for_each(|own| *own = (*own + 500_000) / 1_000_000);
+        }
+        costs
+    }
+
     /// The tree with the largest in front. Callers have smaller numbers, so one walk from the end does.
     fn finish(self) -> CallTree {
         let mut below: Vec<Vec<Node>> = Vec::new();

@@ -31,9 +31,45 @@ fn entry(name: &str, from: u64, stacks: &str) -> Entry {
 fn put(store: &Pushed, entry: Entry) {
     let batch = entry.decode().expect("a profile");
     let (done, answer) = oneshot::channel();
-    let job = Job { entry, batch, done };
+    let job = Job {
+        digest: seen::digest(&entry),
+        entry,
+        batch,
+        done,
+    };
     assert!(store.queue.send(Task::Write(Box::new(job))).is_ok());
     answer.blocking_recv().expect("an answer").expect("written");
+}
+
+#[test]
+fn a_request_that_comes_again_counts_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Pushed::open(folder.path()).unwrap();
+    let one = || entry("shop{pod=a}", START, "main;work 5\n");
+    put(&store, one());
+    put(&store, one());
+    assert_eq!(total(&store, "", ALL), 5);
+    // From the log, and from the index.
+    store = Pushed::open(folder.path()).unwrap();
+    put(&store, one());
+    assert_eq!(total(&store, "", ALL), 5);
+    store.make_segment().unwrap();
+    drop(store);
+    store = Pushed::open(folder.path()).unwrap();
+    put(&store, one());
+    assert_eq!(total(&store, "", ALL), 5);
+    // Others are no repetition, and one without a time could be two.
+    put(&store, entry("shop{pod=b}", START, "main;work 5\n"));
+    put(&store, entry("shop{pod=a}", START + 1, "main;work 5\n"));
+    assert_eq!(total(&store, "", ALL), 15);
+    for _ in 0..2 {
+        let mut timeless = one();
+        if let Protocol::Ingest(ingest, _) = &mut timeless.protocol {
+            ingest.from = None;
+        }
+        put(&store, timeless);
+    }
+    assert_eq!(total(&store, "", ALL), 25);
 }
 
 fn window(from: u64, to: u64) -> Window {
@@ -242,4 +278,92 @@ fn differences_and_filters_are_of_stacks() {
         "{:?}",
         flame.notes
     );
+}
+
+#[test]
+fn movers_are_methods_whose_own_costs_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Pushed::open(folder.path()).unwrap();
+    put(
+        &store,
+        entry("shop", START, "main;work 4\nmain;old 3\nmain;same 5\n"),
+    );
+    put(
+        &store,
+        entry(
+            "shop",
+            START + 20,
+            "main;work 10\nmain;x;work 2\nmain;new 1\nmain;same 5\n",
+        ),
+    );
+    let question = query("", None);
+    let (old, new) = (window(START, START + 10), window(START + 20, START + 30));
+    let ask = |limit| store.movers((&question, old), (&question, new), limit);
+    let found = ask(None).unwrap();
+    assert_eq!((found.before, found.after), (12, 18));
+    let short = |list: &[Mover]| -> Vec<(String, u64, u64, i64)> {
+        let all = list.iter();
+        all.map(|it| (it.method.clone(), it.before, it.after, it.change))
+            .collect()
+    };
+    let row = |name: &str, before, after, change| (name.to_owned(), before, after, change);
+    assert_eq!(
+        short(&found.grew),
+        [row("work", 4, 12, 8), row("new", 0, 1, 1)]
+    );
+    assert_eq!(short(&found.shrank), [row("old", 3, 0, -3)]);
+    assert!(found.notes.is_empty(), "{:?}", found.notes);
+    let one = ask(Some(1)).unwrap();
+    assert_eq!(one.grew.len(), 1);
+    assert!(one.notes[0].contains("1 more method"), "{:?}", one.notes);
+    assert!(ask(Some(0)).is_err());
+    // Twice as long before: half of it counts.
+    let long = window(START - 10, START + 10);
+    let scaled = store.movers((&question, long), (&question, new), None);
+    assert_eq!(short(&scaled.unwrap().grew)[0], row("work", 4, 12, 10));
+}
+
+#[test]
+fn an_archive_reads_what_the_store_has_while_it_is_open() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(Archive::open(folder.path()).is_err());
+    let store = Pushed::open(folder.path()).unwrap();
+    put(&store, entry("shop{pod=a}", START, "main;work 5\nmain 1\n"));
+    store.make_segment().unwrap();
+    put(&store, entry("shop{pod=b}", START + 10, "main;work 7\n"));
+    let archive = Archive::open(folder.path()).unwrap();
+    let rows = |selector: &str, kind: Option<&str>, to: u64| {
+        let choice = Choice {
+            selector: selector.to_owned(),
+            kind: kind.map(str::to_owned),
+            from: START as u32,
+            to: to as u32,
+        };
+        let mut rows = Vec::new();
+        let read = archive.each(&choice, |costs| -> io::Result<()> {
+            for cost in costs {
+                let [service, _, pod] = cost.places;
+                assert_eq!(service, "shop");
+                let stack = cost.stack.to_owned();
+                rows.push((pod.to_owned(), cost.method.to_owned(), stack, cost.value));
+            }
+            Ok(())
+        });
+        read.unwrap();
+        rows.sort();
+        rows
+    };
+    let row = |pod: &str, stack: &str, value| {
+        let method = stack.rsplit(';').next().unwrap_or_default();
+        (pod.to_owned(), method.to_owned(), stack.to_owned(), value)
+    };
+    let all = [
+        row("a", "main", 1),
+        row("a", "main;work", 5),
+        row("b", "main;work", 7),
+    ];
+    assert_eq!(rows("", None, START + 100), all);
+    assert_eq!(rows("pod=\"b\"", Some("samples"), START + 100), all[2..]);
+    assert_eq!(rows("", None, START + 10), all[..2]);
+    assert_eq!(rows("", Some("wall"), START + 100), []);
 }

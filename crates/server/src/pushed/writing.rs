@@ -11,9 +11,11 @@ use tokio::sync::oneshot;
 
 use super::batch::At;
 use super::head::Head;
+use super::index::Done;
 use super::log::{self, Log};
+use super::seen::{Digest, Seen};
 use super::segment::{self, Segment};
-use super::{Job, Shared, Task, failed};
+use super::{Job, Shared, Task, Written, failed};
 
 /// How often it looks whether a segment is due.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -43,11 +45,13 @@ pub(super) struct Writer {
     since: Option<Instant>,
     /// Not before this time is a segment written.
     not_before: Instant,
+    /// Requests that came lately.
+    seen: Seen,
 }
 
 impl Writer {
     /// A thread that continues a log; `pending` bytes of earlier files are in memory.
-    pub(super) fn new(shared: Arc<Shared>, log: Log, pending: u64) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, log: Log, pending: u64, seen: Seen) -> Self {
         let now = Instant::now();
         Self {
             shared,
@@ -55,6 +59,7 @@ impl Writer {
             pending,
             since: (pending > 0).then_some(now),
             not_before: now,
+            seen,
         }
     }
 
@@ -86,14 +91,14 @@ impl Writer {
     /// Writes a request with those that wait. Gives a wish for a segment that was among them.
     fn write(&mut self, first: Job, tasks: &Receiver<Task>) -> Option<Wish> {
         let mut bytes = Vec::new();
-        first.entry.encode(&mut bytes);
-        let mut together = vec![first];
+        // The same request may be among those that wait, as its client was impatient.
+        let mut new: Vec<Digest> = Vec::new();
+        let mut together = vec![self.join(first, &mut new, &mut bytes)];
         let mut wish = None;
         while together.len() < TOGETHER && bytes.len() < TOGETHER_BYTES {
             match tasks.try_recv() {
                 Ok(Task::Write(job)) => {
-                    job.entry.encode(&mut bytes);
-                    together.push(*job);
+                    together.push(self.join(*job, &mut new, &mut bytes));
                 }
                 Ok(Task::Segment(done)) => {
                     wish = Some(done);
@@ -106,30 +111,50 @@ impl Writer {
         let is_full = self.shared.held.read().head.bytes() > 4 * MAX_MEMORY;
         let written = match is_full {
             true => Err(io::Error::from(io::ErrorKind::StorageFull)),
+            false if bytes.is_empty() => Ok(()),
             false => self.log.append(&bytes),
         };
         match written {
             Ok(()) => {
                 self.pending += bytes.len() as u64;
-                self.since.get_or_insert_with(Instant::now);
+                if !bytes.is_empty() {
+                    self.since.get_or_insert_with(Instant::now);
+                }
                 let mut held = self.shared.held.write();
-                for job in &together {
-                    held.head.add(&job.batch);
+                for (job, written) in &together {
+                    if *written == Written::New {
+                        held.head.add(&job.batch);
+                        if let Some(digest) = job.digest {
+                            self.seen.add(digest, job.entry.came);
+                        }
+                    }
                 }
                 drop(held);
-                for job in together {
-                    // A client that is gone sends the request again, and its costs count twice.
-                    let _ = job.done.send(Ok(()));
+                for (job, written) in together {
+                    // A client that is gone sends the request again, which is known then.
+                    let _ = job.done.send(Ok(written));
                 }
             }
             Err(error) => {
                 tracing::error!(%error, "pushed profiles cannot be written");
-                for job in together {
+                for (job, _) in together {
                     let _ = job.done.send(Err(io::Error::from(error.kind())));
                 }
             }
         }
         wish
+    }
+
+    /// Adds a request to bytes for the log, unless it came before.
+    fn join(&self, job: Job, new: &mut Vec<Digest>, bytes: &mut Vec<u8>) -> (Job, Written) {
+        if let Some(digest) = job.digest {
+            if self.seen.has(&digest) || new.contains(&digest) {
+                return (job, Written::Before);
+            }
+            new.push(digest);
+        }
+        job.entry.encode(bytes);
+        (job, Written::New)
     }
 
     /// Makes a segment of what is in memory.
@@ -151,8 +176,13 @@ impl Writer {
         let next = Log::create(&shared.folder, self.log.number + 1)?;
         let done = self.log.number;
         self.log = next;
-        let changed = shared.index.change(Some(&segment), &[], Some(done));
+        let log = Done {
+            number: done,
+            seen: self.seen.fresh(),
+        };
+        let changed = shared.index.change(Some(&segment), &[], Some(log));
         changed.map_err(failed)?;
+        self.seen.are_kept();
         let mut held = shared.held.write();
         held.head = Head::default();
         held.segments.push(Arc::new(segment));

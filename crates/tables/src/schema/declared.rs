@@ -4,7 +4,7 @@ use super::ColumnType::{Boolean, Double, Int, Long, Text, Time};
 use super::Storage::{Dictionary, Differences, Key};
 use super::{Column, ColumnType, Storage, Table};
 
-const fn stored(
+pub(super) const fn stored(
     name: &'static str,
     column_type: ColumnType,
     storage: Storage,
@@ -19,11 +19,15 @@ const fn stored(
     }
 }
 
-const fn column(name: &'static str, column_type: ColumnType, about: &'static str) -> Column {
+pub(super) const fn column(
+    name: &'static str,
+    column_type: ColumnType,
+    about: &'static str,
+) -> Column {
     stored(name, column_type, Dictionary, about)
 }
 
-const fn optional(column: Column) -> Column {
+pub(super) const fn optional(column: Column) -> Column {
     Column {
         is_optional: true,
         ..column

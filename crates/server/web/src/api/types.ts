@@ -392,6 +392,24 @@ export interface CostsOverTime {
   notes: string[];
 }
 
+/** A method whose own costs changed; `change` is what it costs more. */
+export interface Mover {
+  method: string;
+  before: number;
+  after: number;
+  change: number;
+}
+
+/** The methods whose own costs grew or shrank most between two windows. */
+export interface Movers {
+  unit: string;
+  before: number;
+  after: number;
+  grew: Mover[];
+  shrank: Mover[];
+  notes: string[];
+}
+
 /** How long some pauses took, in milliseconds. */
 export interface Spread {
   count: number;

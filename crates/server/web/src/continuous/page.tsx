@@ -10,6 +10,7 @@ import { useFlameState } from "../profile/flame";
 import { address, setQuery } from "../route";
 import { texts } from "../texts";
 import { Lane, moment, type Span } from "./lane";
+import { Moved } from "./moved";
 
 const SPANS = ["900", "3600", "21600", "86400", "604800"];
 const USUAL = "3600";
@@ -195,6 +196,7 @@ function Pictures({ params, whole, classes }: Shown) {
           </button>
         </FlameGraph>
       )}
+      {compares && <Moved params={{ ...params, ...(window ?? whole) }} />}
     </>
   );
 }

@@ -24,5 +24,9 @@ export const continuous = {
   most: (amount: string, step: string) => `At most ${amount} in ${step}`,
   compare: "Compare with the time before",
   compareHint: "The window is compared with the one just before it, which is as long.",
+  grew: "Methods that cost more than before",
+  shrank: "Methods that cost less than before",
+  moved: ["Method", "Change", "Before", "Now"],
+  unmoved: "No method costs more or less than before.",
   empty: "No program has pushed a profile in this time. A program that runs pushes one every 10 seconds by:",
 };

@@ -26,5 +26,9 @@ export const continuous: typeof en = {
   most: (amount, step) => `每 ${step} 最多 ${amount}`,
   compare: "与之前的时间比较",
   compareHint: "所选时间段与紧接其前、同样长的时间段比较。",
+  grew: "开销比之前增加的方法",
+  shrank: "开销比之前减少的方法",
+  moved: ["方法", "变化", "之前", "现在"],
+  unmoved: "没有方法的开销与之前不同。",
   empty: "这段时间内没有程序推送剖析。以下命令让运行中的程序每 10 秒推送一次：",
 };
