@@ -184,6 +184,11 @@ impl<T: Plain> Array<T> {
         })
     }
 
+    /// Leaves elements at the end out. Their memory goes with the array.
+    pub(super) fn shorten(&mut self, length: usize) {
+        self.length = self.length.min(length);
+    }
+
     /// The bytes of the elements.
     pub fn bytes(&self) -> &[u8] {
         self.as_bytes()

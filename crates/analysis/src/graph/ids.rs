@@ -327,7 +327,11 @@ impl IdMap {
             } => (
                 IdMapHead {
                     count: self.count as u64,
-                    bits: Some((*shift, *first_page, table.clone())),
+                    bits: Some(Pages {
+                        shift: *shift,
+                        first: *first_page,
+                        places: slots_of(table),
+                    }),
                 },
                 blocks.bytes(),
             ),
@@ -349,11 +353,15 @@ impl IdMap {
         bytes: usize,
     ) -> Option<Self> {
         let kind = match head.bits {
-            Some((shift, first_page, table)) => Kind::Bits {
+            Some(Pages {
                 shift,
-                first_page,
-                slots: slots_of(&table),
-                table,
+                first,
+                places,
+            }) => Kind::Bits {
+                shift,
+                first_page: first,
+                table: table_of(&places)?,
+                slots: places,
                 blocks: Array::of_index(map, start, bytes)?,
             },
             None => Kind::Sorted(Array::of_index(map, start, bytes)?),
@@ -403,7 +411,31 @@ impl IdMap {
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct IdMapHead {
     count: u64,
-    bits: Option<(u32, u64, Vec<u32>)>,
+    bits: Option<Pages>,
+}
+
+/// The pages of a map of bits.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+struct Pages {
+    shift: u32,
+    /// The number of the first page.
+    first: u64,
+    /// The distance of each page from the first one. Heaps have far more pages without objects than with them.
+    places: Vec<u32>,
+}
+
+/// The table of pages by their places; `None` if these do not ascend, or are too far away.
+fn table_of(places: &[u32]) -> Option<Vec<u32>> {
+    let length = places.last().map_or(0, |&last| u64::from(last) + 1);
+    let ascend = places.windows(2).all(|pair| pair[0] < pair[1]);
+    if !ascend || length > MAX_TABLE {
+        return None;
+    }
+    let mut table = vec![NO_PAGE; usize::try_from(length).ok()?];
+    for (page, &place) in places.iter().enumerate() {
+        table[place as usize] = page as u32;
+    }
+    Some(table)
 }
 
 /// Where each page lies in the table, in the order of the pages.

@@ -184,9 +184,10 @@ impl<N: Number> ReferenceWriter<'_, '_, N> {
         Ok(N::of(position))
     }
 
-    /// Hands the last chunk over.
+    /// Hands the last chunk over, without the part that nothing was written to: an index would hold its zeros.
     pub fn flush(&mut self) {
-        let chunk = std::mem::take(&mut self.chunk);
+        let mut chunk = std::mem::take(&mut self.chunk);
+        chunk.shorten(self.used);
         if !chunk.is_empty() {
             let mut chunks = (self.sink.chunks.lock()).unwrap_or_else(PoisonError::into_inner);
             chunks[self.number] = chunk;

@@ -39,7 +39,7 @@ use crate::whole_file::WholeFile;
 
 const MAGIC: &[u8; 8] = b"hprof-rs";
 /// Raised with every change of the layout, so that older indexes are rebuilt.
-const VERSION: u32 = 9;
+const VERSION: u32 = 10;
 pub(super) const PRELUDE: u64 = 64;
 
 /// The inputs of an index. Another dump, or another way to look at it, has another index.

@@ -123,6 +123,18 @@ impl Scene {
 }
 
 #[test]
+fn an_index_of_a_small_dump_is_smaller_than_the_dump() {
+    let scene = Scene::new();
+    let dump = fs::metadata(&scene.dump).unwrap().len();
+    // References are stored in chunks of 4 MB, of which the unused part stays out.
+    assert!(
+        (scene.whole.len() as u64) < dump,
+        "{} of {dump}",
+        scene.whole.len()
+    );
+}
+
+#[test]
 fn an_index_may_be_written_later() {
     let scene = Scene::new();
     fs::remove_file(&scene.index).unwrap();
