@@ -36,6 +36,8 @@ type Out = Arc<Mutex<UnixStream>>;
 struct Fake {
     agents: Mutex<BTreeMap<Pid, Out>>,
     requests: Mutex<Vec<String>>,
+    /// The options with which agents were loaded.
+    options: Mutex<Vec<String>>,
     dumps: Mutex<u32>,
 }
 
@@ -88,6 +90,7 @@ impl Machine for Fake {
     }
 
     fn load_agent(&self, pid: Pid, options: &str) -> Result<(), Refused> {
+        self.options.lock().unwrap().push(options.to_owned());
         let socket = options
             .split(',')
             .find_map(|it| it.strip_prefix("net=unix:"));
@@ -319,6 +322,50 @@ impl Site {
 const CPU: &str = r#"{"modes": ["cpu"]}"#;
 
 #[test]
+fn the_other_clock_begins_a_recording_anew() {
+    let site = site();
+    let began = site.done(
+        "/1/attach",
+        r#"{"modes": ["cpu", "lock"], "options": "depth=9"}"#,
+    );
+    assert_eq!(began["clock"], "cpu");
+    let dimension = || site.get("/1/profile").1["dimensions"][0]["key"].clone();
+    site.eventually("CPU samples", || dimension() == "samples");
+    let anew = site.done("/1/start", r#"{"modes": ["wall"]}"#);
+    assert_eq!(
+        (&anew["clock"], &anew["live"]),
+        (&"wall".into(), &true.into())
+    );
+    assert_eq!(anew["modes"], serde_json::json!(["wall", "lock"]));
+    assert_eq!(
+        site.fake.asked("detach"),
+        1,
+        "a run of the agent has one clock"
+    );
+    let options = site.fake.options.lock().unwrap().clone();
+    assert!(
+        options[0].starts_with("cpu=samples,monitor=y,"),
+        "{options:?}"
+    );
+    assert!(options[1].starts_with("cpu=wall,monitor=y,"), "{options:?}");
+    assert!(options[1].contains(",depth=9,"), "{options:?}");
+    site.eventually("samples of the wall clock", || dimension() == "wall");
+    let timeline = site.ok("/1/timeline");
+    let samples = timeline["buckets"].as_array().unwrap();
+    let sum: u64 = samples.iter().filter_map(|it| it["samples"].as_u64()).sum();
+    assert!(sum >= 10, "{timeline}");
+    // The clock that is there continues the recording.
+    site.done("/1/stop", r#"{"modes": ["wall"]}"#);
+    let again = site.done("/1/start", r#"{"modes": ["wall"]}"#);
+    assert_eq!(
+        (&again["clock"], site.fake.asked("detach")),
+        (&"wall".into(), 1)
+    );
+    let both = r#"{"modes": ["wall", "cpu"]}"#;
+    site.refused("/1/start", both, StatusCode::BAD_REQUEST, "two clocks");
+}
+
+#[test]
 fn a_recording_grows_ends_and_stays() {
     let site = site();
     assert_eq!(site.get("/1/profile").0, StatusCode::CONFLICT);
@@ -422,8 +469,6 @@ fn what_the_server_must_not_touch_is_refused_with_the_reason() {
     site.refused("/14/dump", "{}", StatusCode::FORBIDDEN, "container");
     site.refused("/16/dump", "{}", StatusCode::INSUFFICIENT_STORAGE, "memory");
     site.refused("/100/attach", CPU, StatusCode::NOT_FOUND, "no such JVM");
-    let wall = r#"{"modes": ["wall"]}"#;
-    site.refused("/1/attach", wall, StatusCode::BAD_REQUEST, "wall-clock");
     let file = r#"{"modes": ["cpu"], "options": "file=/etc/passwd"}"#;
     site.refused("/1/attach", file, StatusCode::BAD_REQUEST, "options");
     assert_eq!(

@@ -2,8 +2,9 @@
 //!
 //! On the wall clock they have most of the samples of a service, and say nothing of where its requests wait.
 
+use crate::events::Clock;
 use crate::table::{Frame, FrameIndex, Stacks};
-use crate::weights::Weights;
+use crate::weights::{Measure, Weights};
 
 /// Methods that wait until there is work, and do nothing else: classes with the starts of the names of their methods.
 const WAITERS: [(&str, &str); 28] = [
@@ -79,6 +80,15 @@ pub fn waits_for_work(stacks: &Stacks, frames: &[FrameIndex]) -> bool {
     })
 }
 
+/// Returns true if a measure counts threads that wait for work, too.
+pub fn may_wait(measure: Measure, clock: Option<Clock>) -> bool {
+    match measure {
+        Measure::Samples => clock == Some(Clock::Wall),
+        Measure::Wall | Measure::NativeSamples => true,
+        _ => false,
+    }
+}
+
 /// The costs of stacks that do something, or wait for something else than work, and the cost of the others. `None` if one of both is
 /// nothing.
 pub fn without_idle(stacks: &Stacks, weights: &Weights) -> Option<(Weights, u64)> {
@@ -97,7 +107,7 @@ mod tests {
     use hprof_format::model::Line;
 
     use super::*;
-    use crate::{Measure, Trace, Weight};
+    use crate::{Trace, Weight};
 
     #[test]
     fn only_waits_for_work_are_idle() {

@@ -30,7 +30,7 @@ pub use changes::change_points;
 pub use depth::{CutBeforeOwn, Depth};
 pub use facts::RunFacts;
 pub use family::family;
-pub use idle::{waits_for_work, without_idle};
+pub use idle::{may_wait, waits_for_work, without_idle};
 pub use lines::{LineCost, MethodLines, by_line};
 pub use methods::{MethodCost, by_method, by_thread};
 pub use own::{Own, OwnCost, OwnCosts, by_own, headline};

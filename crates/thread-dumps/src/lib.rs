@@ -38,5 +38,6 @@ pub use deadlocks::{Deadlock, Step};
 pub use frames::{Frames, StackId};
 pub use model::{Dump, Lock, Source, State, Thread, Wait, WaitKind};
 pub use moved::{Busy, Moved, Stuck};
+pub use pools::of as pool_of;
 pub use read::{Dumps, NoDump, begins_in, read};
 pub use report::{DumpFacts, LockRow, PoolRow, Report, StackGroup, ThreadRow};

@@ -2,7 +2,7 @@
 
 /// The name of the pool: numbers at the end, and those between separators where other threads differ in
 /// nothing else, become `*`.
-pub(crate) fn of(name: &str) -> String {
+pub fn of(name: &str) -> String {
     let mut pool = String::with_capacity(name.len());
     let mut rest = name;
     while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {

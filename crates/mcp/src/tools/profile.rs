@@ -32,7 +32,7 @@ impl Stacks {
         ProfileQuery {
             dimension: self.dimension.clone(),
             thread: self.thread.clone(),
-            invert: false,
+            ..ProfileQuery::default()
         }
     }
 }

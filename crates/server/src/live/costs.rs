@@ -13,13 +13,14 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 /// The measures that slices have. Live objects are no sum over time, and have no slices.
-const MEASURES: [Measure; 6] = [
+const MEASURES: [Measure; 7] = [
     Measure::Samples,
     Measure::Time,
     Measure::Calls,
     Measure::AllocatedBytes,
     Measure::AllocatedObjects,
     Measure::Contention,
+    Measure::Wall,
 ];
 /// Slices that are kept: twenty minutes of seconds.
 const MAX_SLICES: usize = 1200;
@@ -71,16 +72,26 @@ impl Slice {
     }
 }
 
+/// The samples of either clock: a recording has one.
+fn samples(totals: &[u64; MEASURES.len()]) -> u64 {
+    let clocks = [Measure::Samples, Measure::Wall];
+    clocks
+        .into_iter()
+        .filter_map(index_of)
+        .map(|at| totals[at])
+        .sum()
+}
+
 /// A stretch of a timeline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Bucket {
     /// When it begins, in milliseconds since 1970-01-01 UTC.
     pub at: i64,
-    /// CPU samples in it.
+    /// Samples in it, of CPU time or of the wall clock.
     pub samples: u64,
 }
 
-/// How CPU samples are spread over the time of a recording.
+/// How samples are spread over the time of a recording.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Timeline {
     /// The length of a bucket in seconds.
@@ -189,6 +200,11 @@ impl Costs {
         self.rows = self.slices.iter().map(|slice| slice.rows.len()).sum();
     }
 
+    /// The samples since the start, of CPU time or of the wall clock.
+    pub fn samples(&self) -> u64 {
+        samples(&self.totals)
+    }
+
     /// The sum of a measure since the start.
     pub fn total(&self, measure: Measure) -> u64 {
         index_of(measure).map_or(0, |at| self.totals[at])
@@ -239,7 +255,7 @@ impl Costs {
         found
     }
 
-    /// How CPU samples are spread over the time.
+    /// How samples are spread over the time.
     pub fn timeline(&self) -> Timeline {
         let (Some(first), Some(last)) = (self.slices.front(), self.slices.back()) else {
             return Timeline {
@@ -259,7 +275,7 @@ impl Costs {
             .collect();
         for slice in &self.slices {
             // A slice over several buckets is spread over them by time.
-            let samples = slice.totals[0];
+            let samples = samples(&slice.totals);
             let length = (slice.to - slice.from).max(1) as u64;
             let mut given = 0;
             for bucket in &mut buckets {
@@ -334,7 +350,8 @@ mod tests {
         };
         costs.add(0, 1000, found);
         let weights = costs.weights(None);
-        let contention = weights.last().unwrap();
+        let contention = weights.iter().find(|it| it.measure == Measure::Contention);
+        let contention = contention.unwrap();
         assert_eq!((contention.total, contention.rows.len()), (9, 2));
         assert_eq!(contention.rows[1].class.as_deref(), Some("B"));
     }

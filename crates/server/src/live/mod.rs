@@ -37,7 +37,7 @@ pub use launching::Launching;
 pub use link::JvmId;
 pub use machine::{JvmFacts, Machine, Pid, Refused, RefusedKind, Socket};
 pub use memory::{MemoryFact, MemoryNow, MemoryRow};
-pub use modes::{Mode, check_options};
+pub use modes::{Mode, check_options, with_clock};
 pub use network::{Ask, Finished, Network, Sender};
 pub use recording::{Afterwards, Cost, End, MAX_TIMES, Recording, Status};
 pub use threads::{Deadlock, LiveThread, ThreadDump, WaitsFor, thread_dump};
@@ -217,10 +217,10 @@ impl Live {
     ///
     /// # Errors
     /// If the JVM or the agent refuses, or there are too many recordings.
-    pub fn attach(&self, id: JvmId, modes: &[Mode], options: &str) -> Result<(), Refused> {
+    pub fn attach(&self, id: JvmId, modes: &[Mode], extra: &str) -> Result<(), Refused> {
         let pid = match id {
             JvmId::Process(pid) => pid,
-            JvmId::Sender(number) => return self.watch(number, modes, options),
+            JvmId::Sender(number) => return self.watch(number, modes, extra),
         };
         let refused = |text: String| Refused::new(RefusedKind::Refused, text);
         let facts = self.machine.jvm(pid)?;
@@ -245,7 +245,7 @@ impl Live {
             )));
         }
         let expected = self.expect(Some(&facts))?;
-        let options = modes::agent_options(modes, options, expected.path(), Begin::Attached)
+        let options = modes::agent_options(modes, extra, expected.path(), Begin::Attached)
             .map_err(refused)?;
         self.machine.load_agent(pid, &options)?;
         let stream = expected.accept(CONNECTS).map_err(|error| {
@@ -255,7 +255,8 @@ impl Live {
                 "the agent in process {pid} has not connected to the server: {error}"
             ))
         })?;
-        let recording = Arc::new(Recording::new(id, facts, modes));
+        let recording = Recording::new(id, facts, modes).with_options(extra);
+        let recording = Arc::new(recording);
         let link = ProcessLink {
             pid,
             machine: Arc::clone(&self.machine),
@@ -320,13 +321,17 @@ impl Live {
         Err(Refused::new(RefusedKind::Refused, why))
     }
 
-    /// Records in these modes too, or again. Blocks.
+    /// Records in these modes too, or again. The other clock begins the recording anew. Blocks.
     ///
     /// # Errors
     /// If the agent refuses.
     pub fn start(&self, recording: &Recording, modes: &[Mode]) -> Result<(), Refused> {
         let id = recording.id;
         let started = recording.started();
+        let is_other = |mode: &&Mode| mode.is_clock() && !started.contains(mode);
+        if modes.iter().any(|mode| is_other(&mode)) && started.iter().any(|it| it.is_clock()) {
+            return self.begin_anew(recording, modes);
+        }
         for mode in modes.iter().filter(|mode| !started.contains(mode)) {
             let request = Request::Start(mode.options().to_owned());
             self.request(id, &request)?;
@@ -346,6 +351,22 @@ impl Live {
             true => Ok(()),
             false => self.request(id, &Request::Stop(stopped)),
         }
+    }
+
+    /// Ends a recording, and begins another one in these modes and those that record now: a run of the agent has one
+    /// clock.
+    fn begin_anew(&self, recording: &Recording, modes: &[Mode]) -> Result<(), Refused> {
+        if let JvmId::Sender(_) = recording.id {
+            return Err(Refused::new(
+                RefusedKind::Refused,
+                "the clock of this agent comes from its program's command line: cpu=samples or cpu=wall",
+            ));
+        }
+        let mut all = recording.modes();
+        all.retain(|mode| !mode.is_clock());
+        all.extend(modes);
+        self.detach(recording)?;
+        self.attach(recording.id, &all, &recording.options)
     }
 
     /// Records no more in these modes. Blocks.

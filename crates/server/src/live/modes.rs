@@ -46,6 +46,8 @@ const WALL: &str = "cpu=wall";
 pub enum Mode {
     /// CPU samples of running threads.
     Cpu,
+    /// Samples of all threads on the wall clock, of those that wait too; instead of `cpu`.
+    Wall,
     /// Allocations, sampled by bytes.
     Alloc,
     /// Contention for locks.
@@ -60,12 +62,13 @@ pub enum Mode {
 
 impl Mode {
     /// The modes that requests name.
-    pub const ALL: [Self; 3] = [Self::Cpu, Self::Alloc, Self::Lock];
+    pub const ALL: [Self; 4] = [Self::Cpu, Self::Wall, Self::Alloc, Self::Lock];
 
     /// The word in requests.
     pub fn word(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",
+            Self::Wall => "wall",
             Self::Alloc => "alloc",
             Self::Lock => "lock",
             Self::Calls => "calls",
@@ -76,7 +79,7 @@ impl Mode {
     /// The agent's name for it.
     pub fn of_agent(self) -> control::Mode {
         match self {
-            Self::Cpu | Self::Calls => control::Mode::Cpu,
+            Self::Cpu | Self::Wall | Self::Calls => control::Mode::Cpu,
             Self::Alloc => control::Mode::Sites,
             Self::Lock => control::Mode::Monitor,
             Self::Native => control::Mode::Native,
@@ -87,6 +90,7 @@ impl Mode {
     pub fn options(self) -> &'static str {
         match self {
             Self::Cpu => "cpu=samples",
+            Self::Wall => WALL,
             Self::Alloc => "heap=sites,heapinterval=512k,live=estimate",
             Self::Lock => "monitor=y",
             Self::Calls => "cpu=times",
@@ -94,29 +98,45 @@ impl Mode {
         }
     }
 
+    /// Returns true for modes of which a run of the agent has one at most.
+    pub fn is_clock(self) -> bool {
+        self.of_agent() == control::Mode::Cpu
+    }
+
     /// The modes that words name, each once.
     ///
     /// # Errors
-    /// If there is no such mode, or none is named, as a sentence.
+    /// If there is no such mode, none is named, or two exclude each other, as a sentence.
     pub fn of_words(words: &[String]) -> Result<Vec<Self>, String> {
         let mut modes = Vec::new();
         for word in words {
             let found = Self::ALL.into_iter().find(|mode| mode.word() == word);
-            modes.push(found.ok_or_else(|| match word.as_str() {
-                "wall" => format!(
-                    "for wall-clock time name the mode cpu, and add {WALL} to the options; \
-                         `lock` shows waiting for locks"
-                ),
-                _ => "modes: each is one of cpu, alloc, lock".to_owned(),
-            })?);
+            modes.push(found.ok_or("modes: each is one of cpu, wall, alloc, lock")?);
         }
         modes.sort_unstable();
         modes.dedup();
-        match modes.is_empty() {
-            true => Err("modes: name at least one of cpu, alloc, lock".to_owned()),
-            false => Ok(modes),
+        match modes.iter().filter(|mode| mode.is_clock()).count() {
+            _ if modes.is_empty() => {
+                Err("modes: name at least one of cpu, wall, alloc, lock".to_owned())
+            }
+            0 | 1 => Ok(modes),
+            _ => Err("modes: cpu and wall are two clocks; name one of them".to_owned()),
         }
     }
+}
+
+/// The modes and options of a request, with the wall clock as a mode where the options name it.
+pub fn with_clock(modes: Vec<Mode>, options: &str) -> (Vec<Mode>, String) {
+    let is_wall = |option: &&str| *option == WALL;
+    if !options.split(',').any(|option| is_wall(&option)) {
+        return (modes, options.to_owned());
+    }
+    let rest: Vec<&str> = options.split(',').filter(|it| !is_wall(it)).collect();
+    let of_wall = |mode| match mode {
+        Mode::Cpu => Mode::Wall,
+        mode => mode,
+    };
+    (modes.into_iter().map(of_wall).collect(), rest.join(","))
 }
 
 /// Returns true if the agent's options name methods whose calls it times.
@@ -213,8 +233,25 @@ mod tests {
             words(&["lock", "cpu", "cpu"]),
             Ok(vec![Mode::Cpu, Mode::Lock])
         );
-        assert!(words(&["wall"]).unwrap_err().contains("wall-clock"));
+        assert_eq!(words(&["wall"]), Ok(vec![Mode::Wall]));
+        assert!(words(&["wall", "cpu"]).unwrap_err().contains("two clocks"));
         assert!(words(&[]).is_err() && words(&["heap"]).is_err());
+    }
+
+    #[test]
+    fn the_wall_clock_is_a_mode_wherever_it_is_named() {
+        let of = |options| with_clock(vec![Mode::Cpu, Mode::Lock], options);
+        assert_eq!(
+            of("depth=8"),
+            (vec![Mode::Cpu, Mode::Lock], "depth=8".to_owned())
+        );
+        assert_eq!(
+            of("cpu=wall,depth=8"),
+            (vec![Mode::Wall, Mode::Lock], "depth=8".to_owned())
+        );
+        let socket = Path::new("/srv/live/1.sock");
+        let options = agent_options(&[Mode::Wall], "", socket, Begin::Attached).unwrap();
+        assert!(options.starts_with("cpu=wall,thread=y,"), "{options}");
     }
 
     #[test]

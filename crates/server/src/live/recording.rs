@@ -98,9 +98,11 @@ pub struct Cost {
 pub struct Status {
     /// Modes that record now.
     pub modes: Vec<Mode>,
+    /// Its clock, stopped or not: of CPU time or the wall clock.
+    pub clock: Option<Mode>,
     /// When it began.
     pub since: Millis,
-    /// CPU samples so far.
+    /// Samples so far, by either clock.
     pub samples: u64,
     /// The agent's cost, once it was asked.
     pub cost: Option<Cost>,
@@ -159,6 +161,8 @@ pub struct Recording {
     pub id: JvmId,
     /// The JVM as it was at the start.
     pub facts: JvmFacts,
+    /// Options of the agent that its beginning asked for.
+    pub options: String,
     since: Millis,
     data: Mutex<Data>,
     changed: Condvar,
@@ -171,6 +175,7 @@ impl Recording {
         Self {
             id,
             facts,
+            options: String::new(),
             since,
             data: Mutex::new(Data {
                 text: GrowingText::default(),
@@ -196,6 +201,14 @@ impl Recording {
                 shown: Vec::new(),
             }),
             changed: Condvar::new(),
+        }
+    }
+
+    /// Notes the options that the agent was given, for a recording that begins anew.
+    pub fn with_options(self, options: &str) -> Self {
+        Self {
+            options: options.to_owned(),
+            ..self
         }
     }
 
@@ -226,6 +239,7 @@ impl Recording {
         };
         for table in contents.cpu.drain(..) {
             let measure = match table.kind {
+                CpuKind::Samples if data.started.contains(&Mode::Wall) => Measure::Wall,
                 CpuKind::Samples => Measure::Samples,
                 CpuKind::Times => Measure::Time,
             };
@@ -426,8 +440,9 @@ impl Recording {
         let data = self.data.lock();
         Status {
             modes: data.modes.iter().copied().collect(),
+            clock: data.started.iter().copied().find(|mode| mode.is_clock()),
             since: self.since,
-            samples: data.costs.total(Measure::Samples),
+            samples: data.costs.samples(),
             cost: data.cost.clone(),
             ended: data.ended.as_ref().map(|(_, why)| why.clone()),
             notes: data.notes.clone(),
@@ -507,6 +522,10 @@ impl Recording {
         let all = data.costs.weights(None);
         let of = |measure| all.iter().find(|it| it.measure == measure && it.total > 0);
         contents.cpu.extend(of(Measure::Samples).map(samples_table));
+        if let Some(wall) = of(Measure::Wall) {
+            contents.cpu.push(samples_table(wall));
+            contents.comments.push(ON_THE_WALL_CLOCK.to_owned());
+        }
         contents
             .cpu
             .extend(of(Measure::Calls).map(|calls| times_table(calls, of(Measure::Time))));
@@ -537,6 +556,9 @@ impl Recording {
         contents
     }
 }
+
+/// The remark of profiles whose samples are of all threads: the agent writes the same word.
+const ON_THE_WALL_CLOCK: &str = "hprof-rs: clock=wall";
 
 fn order(measure: Measure) -> usize {
     let all = Measure::ALL;

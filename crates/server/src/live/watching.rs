@@ -20,6 +20,7 @@ impl Sender {
         let has = |word: &str| self.options.split(',').any(|option| option == word);
         let all = [
             (Mode::Cpu, has("cpu=samples")),
+            (Mode::Wall, has("cpu=wall")),
             (Mode::Alloc, has("heap=sites")),
             (Mode::Lock, has("monitor=y")),
         ];
@@ -37,7 +38,7 @@ impl Sender {
              the program with format=a to watch it"
                 .to_owned()
         } else if self.modes().is_empty() {
-            "it records none of cpu=samples, heap=sites and monitor=y; start the program with one \
+            "it records none of cpu=samples, cpu=wall, heap=sites and monitor=y; start the program with one \
              of them to watch it"
                 .to_owned()
         } else {

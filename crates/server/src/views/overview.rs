@@ -2,11 +2,12 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use utoipa::ToSchema;
 
 use super::opened::Opened;
 use super::report::{Report, Step, Suspect};
+use super::sites::has_sites;
 use crate::ids::SuspectCode;
 
 /// Objects that an overview names.
@@ -48,6 +49,8 @@ pub struct Overview {
     pub jvm: BTreeMap<String, String>,
     /// The objects that retain most.
     pub biggest: Vec<Biggest>,
+    /// The views, by the ends of their addresses, that have nothing to show of this dump.
+    pub empty: Vec<&'static str>,
 }
 
 /// An object that retains much.
@@ -81,7 +84,30 @@ pub fn overview(opened: &Opened) -> Overview {
         summary: report.summary.clone(),
         jvm: jvm(report),
         biggest: biggest.collect(),
+        empty: empty(opened),
     }
+}
+
+/// Views that have nothing to show; only what is known without looking at objects.
+fn empty(opened: &Opened) -> Vec<&'static str> {
+    let classes = opened.snapshot.graph().classes();
+    let described = || classes.list().iter().filter(|class| class.is_described);
+    let mut names = HashSet::new();
+    let is_twice = described().any(|class| !names.insert(&*class.name));
+    let sums = || classes.numbers().zip(opened.sums());
+    let has_buffers = sums().any(|(class, sum)| {
+        sum.live + sum.unreached > 0 && classes.is_a(class, "java.nio.DirectByteBuffer")
+    });
+    let has_unreachable = sums().any(|(_, sum)| sum.unreached > 0);
+    let has = [
+        ("android", opened.report.android.is_some()),
+        ("buffers", has_buffers),
+        ("duplicate-classes", is_twice),
+        ("properties", !opened.report.properties.is_empty()),
+        ("sites", has_sites(opened)),
+        ("unreachable", has_unreachable),
+    ];
+    has.into_iter().filter(|it| !it.1).map(|it| it.0).collect()
 }
 
 fn jvm(report: &Report) -> BTreeMap<String, String> {

@@ -34,17 +34,22 @@ const COLUMNS: [Of<SiteRow>; 4] = [
 /// Frames of a stack that a row shows.
 const FRAMES: usize = 30;
 
+/// Returns true if a dump may tell where its objects were allocated.
+pub(super) fn has_sites(opened: &Opened) -> bool {
+    let contents = opened.snapshot.contents();
+    let traces = contents
+        .settings
+        .is_some_and(|settings| settings.allocation_traces);
+    traces || !contents.sites.is_empty()
+}
+
 /// The stacks that allocated the objects of a dump.
 ///
 /// # Errors
 /// If the query names no column.
 pub fn sites(opened: &Arc<Opened>, query: &TableQuery) -> Result<Table, ViewError> {
     let columns: Vec<_> = COLUMNS.iter().map(|column| column.0).collect();
-    let contents = opened.snapshot.contents();
-    let traces = contents
-        .settings
-        .is_some_and(|settings| settings.allocation_traces);
-    if !traces && contents.sites.is_empty() {
+    if !has_sites(opened) {
         let note = "the dump does not tell where objects were allocated; the agent writes dumps \
                     that do, with heap=all";
         return Ok(Table::empty(&columns, note));

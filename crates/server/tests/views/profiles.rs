@@ -234,3 +234,80 @@ fn real_profiles_of_each_mode_have_their_kind() {
         assert_eq!((sum, graph.total), (about.total, about.total), "{name}");
     }
 }
+
+/// Samples of the wall clock: `main` works, two threads of a pool wait for a task, and one of them works, too.
+const WALL: &str = "\
+JAVA PROFILE 1.0.1, created Mon Jan  1 00:00:00 2024
+
+THREAD START (obj=50000001, id = 200001, name=\"main\", group=\"main\")
+THREAD START (obj=50000002, id = 200002, name=\"http-nio-8080-exec-1\", group=\"main\")
+THREAD START (obj=50000003, id = 200003, name=\"http-nio-8080-exec-2\", group=\"main\")
+TRACE 300001: (thread=200001)
+\tA.work(A.java:10)
+TRACE 300002: (thread=200002)
+\tjava.util.concurrent.ThreadPoolExecutor.getTask(ThreadPoolExecutor.java:1)
+TRACE 300003: (thread=200003)
+\tjava.util.concurrent.ThreadPoolExecutor.getTask(ThreadPoolExecutor.java:1)
+TRACE 300004: (thread=200003)
+\tB.parse(B.java:7)
+CPU SAMPLES BEGIN (total = 300) Mon Jan  1 00:00:01 2024
+rank   self  accum   count trace method
+   1 33.33% 33.33%     100 300001 A.work
+   2 33.33% 66.67%     100 300002 getTask
+   3 30.00% 96.67%      90 300003 getTask
+   4 3.33% 100.00%      10 300004 B.parse
+CPU SAMPLES END
+# hprof-rs: clock=wall
+";
+
+#[test]
+fn threads_that_wait_for_work_are_hidden_and_threads_of_a_pool_are_one_group() {
+    let profile = profile(WALL);
+    let about = profile.about();
+    let first = &about.dimensions[0];
+    assert_eq!(
+        (first.key, first.label, first.total, first.waits),
+        ("samples", "Wall-clock samples", 300, 190)
+    );
+    let pool = &about.groups[0];
+    assert_eq!(about.groups.len(), 1, "main is alone");
+    assert_eq!(
+        (pool.name.as_str(), pool.threads, pool.total, pool.waits),
+        ("http-nio-8080-exec-*", 2, 200, 190)
+    );
+    let of = |name: &str| about.threads.iter().find(|it| it.name == name).unwrap();
+    assert_eq!((of("main").waits, of("main").group.as_ref()), (0, None));
+    let second = of("http-nio-8080-exec-2");
+    assert_eq!((second.total, second.waits), (100, 90));
+    assert_eq!(second.group.as_ref(), Some(&pool.key));
+
+    let busy = ProfileQuery {
+        busy: true,
+        ..ProfileQuery::default()
+    };
+    let drawn = draw(&profile, &busy, &FlameQuery::default());
+    assert_eq!(
+        (drawn.total, lines(&drawn)),
+        (110, vec!["A.work 100".to_owned(), "B.parse 10".to_owned()])
+    );
+    let of_pool = ProfileQuery {
+        thread: Some(pool.key.clone()),
+        ..ProfileQuery::default()
+    };
+    let drawn = draw(&profile, &of_pool, &FlameQuery::default());
+    assert_eq!(drawn.total, 200);
+    let both = ProfileQuery {
+        busy: true,
+        ..of_pool
+    };
+    assert_eq!(
+        lines(&draw(&profile, &both, &FlameQuery::default())),
+        ["B.parse 10"]
+    );
+    let unknown = ProfileQuery {
+        thread: Some("main".to_owned()),
+        ..ProfileQuery::default()
+    };
+    let refused = flame(&profile, &unknown, &FlameQuery::default());
+    assert!(matches!(refused, Err(ViewError::Invalid(_))), "{refused:?}");
+}

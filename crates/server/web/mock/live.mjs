@@ -14,8 +14,8 @@ const STACKS = [
 const CLASSES = ["byte[]", "java.lang.String", "java.util.HashMap$Node", "com.acme.session.Session", "<b>com.evil.Bold</b>", "java.lang.Object[]", "com.evil.\u202eeman\u202c", ...Array.from({ length: 1400 }, (_, at) => `com.acme.gen${at % 37}.Type${at}`)];
 
 const LIST = [
-  { id: "4711", pid: 4711, name: "com.acme.shop.Main", version: "17.0.12", user: "shop", uptime: 93784, attachable: true, reason: null, agent: false, container: false, place: "local", host: null, offers: ["cpu", "alloc", "lock"] },
-  { id: "1", pid: 1, name: "jenkins.war", version: "21.0.4", user: "jenkins", uptime: 120, attachable: false, reason: "its user is jenkins; run the server as that user or as root", agent: false, container: true, place: "local", host: null, offers: ["cpu", "alloc", "lock"] },
+  { id: "4711", pid: 4711, name: "com.acme.shop.Main", version: "17.0.12", user: "shop", uptime: 93784, attachable: true, reason: null, agent: false, container: false, place: "local", host: null, offers: ["cpu", "wall", "alloc", "lock"] },
+  { id: "1", pid: 1, name: "jenkins.war", version: "21.0.4", user: "jenkins", uptime: 120, attachable: false, reason: "its user is jenkins; run the server as that user or as root", agent: false, container: true, place: "local", host: null, offers: ["cpu", "wall", "alloc", "lock"] },
   { id: "net-1", pid: null, name: "<script>alert(1)</script> \u202emain", version: "11.0.2", user: "app", uptime: null, attachable: false, reason: null, agent: true, container: false, place: "network", host: "10.0.0.9:41222", offers: ["cpu"] },
   { id: "n2", pid: 812, name: "com.acme.Worker", version: null, user: "", uptime: 60, attachable: true, reason: null, agent: true, container: false, place: "network", host: "10.0.0.7:41234", offers: ["cpu", "alloc"] },
 ];
@@ -23,7 +23,7 @@ const LIST = [
 export class LiveJvms {
   constructor(jobs, speed) {
     this.jobs = jobs;
-    this.jvms = new Map(LIST.map((jvm) => [jvm.id, { ...jvm, modes: jvm.id === "net-1" ? ["cpu"] : [], since: null, samples: 0, revision: 0, counts: new Map(), buckets: [], live: jvm.id === "net-1", turns: 0 }]));
+    this.jvms = new Map(LIST.map((jvm) => [jvm.id, { ...jvm, modes: jvm.id === "net-1" ? ["cpu"] : [], clock: jvm.id === "net-1" ? "cpu" : null, since: null, samples: 0, revision: 0, counts: new Map(), buckets: [], live: jvm.id === "net-1", turns: 0 }]));
     this.asked = [];
     this.timer = setInterval(() => this.tick(), 1000 / speed);
   }
@@ -79,6 +79,10 @@ export class LiveJvms {
     if (action === "attach" || action === "start") {
       if (body.options?.includes("nonsense")) throw new Problem(400, "bad-request", "nonsense: no such option of the agent");
       if (body.modes.includes("lock") && action === "start") throw new Problem(409, "conflict", "lock begins with the recording");
+      const clock = body.modes.find((mode) => mode === "cpu" || mode === "wall");
+      // The other clock begins the recording anew.
+      if (clock && jvm.clock && clock !== jvm.clock) Object.assign(jvm, { modes: jvm.modes.filter((mode) => mode !== jvm.clock), samples: 0, counts: new Map(), buckets: [], turns: 0, since: null });
+      jvm.clock = clock ?? jvm.clock;
       Object.assign(jvm, { agent: true, live: true, modes: [...new Set([...jvm.modes, ...body.modes])], since: jvm.since ?? Date.now(), ended: null });
       return detail(jvm);
     }
@@ -109,12 +113,29 @@ const head = ({ id, pid, name, version, user, host, uptime, attachable, reason, 
 function detail(jvm) {
   const local = jvm.place === "local";
   const cost = jvm.live ? { cpu_percent: 0.4, memory_bytes: 3_200_000, sentence: "the agent takes 0.4% of one core" } : null;
-  return { ...head(jvm), offers: jvm.offers, spent: jvm.live ? [] : (jvm.spent ?? []), modes: jvm.modes, since: jvm.since, samples: jvm.samples, cost, ended: jvm.ended ?? null, notes: [], can: { dump: local && jvm.attachable, histogram: local && jvm.attachable, threads: local && jvm.attachable, record: jvm.attachable || !local } };
+  return { ...head(jvm), offers: jvm.offers, spent: jvm.live ? [] : (jvm.spent ?? []), modes: jvm.modes, clock: jvm.clock, since: jvm.since, samples: jvm.samples, cost, ended: jvm.ended ?? null, notes: [], can: { dump: local && jvm.attachable, histogram: local && jvm.attachable, threads: local && jvm.attachable, record: jvm.attachable || !local } };
 }
 
-function root(jvm) {
+/** A thousand threads, most of a pool. */
+function threadsOf(total, waits) {
+  const each = total / 1100;
+  const share = waits / Math.max(1, total);
+  const threads = Array.from({ length: 980 }, (_, at) => ({ key: String(100 + at), name: `http-nio-8080-exec-${at + 1}`, total: each * (1.25 - at / 2000), waits: each * (1.25 - at / 2000) * share, group: "group:http-nio-8080-exec-*" }));
+  for (let at = 0; at < 18; at++) threads.push({ key: String(2000 + at), name: `ForkJoinPool-1-worker-${at + 1}`, total: each, waits: 0, group: "group:ForkJoinPool-1-worker-*" });
+  threads.push({ key: "1", name: "main", total: each * 60, waits: 0, group: null }, { key: "2", name: "<b>evil</b>\u202e", total: each * 2, waits: 0, group: null });
+  const groups = ["http-nio-8080-exec-*", "ForkJoinPool-1-worker-*"].map((name) => {
+    const own = threads.filter((thread) => thread.group === "group:" + name);
+    const sum = (key) => own.reduce((all, thread) => all + thread[key], 0);
+    return { key: "group:" + name, name, threads: own.length, total: sum("total"), waits: sum("waits") };
+  });
+  return { threads: threads.sort((a, b) => b.total - a.total), groups };
+}
+
+const WAITING = ["java.lang.Thread.run", "java.util.concurrent.ThreadPoolExecutor.runWorker", "java.util.concurrent.ThreadPoolExecutor.getTask", "java.util.concurrent.LinkedBlockingQueue.take", "jdk.internal.misc.Unsafe.park"];
+
+function root(jvm, waits = false) {
   const top = { name: "all", v: 0, s: 0, kids: new Map() };
-  for (const [key, n] of jvm.counts) {
+  for (const [key, n] of [...jvm.counts, ...(waits ? [[WAITING.join("\n"), jvm.samples * 9]] : [])]) {
     let at = top;
     at.v += n;
     for (const name of key.split("\n")) {
@@ -128,9 +149,13 @@ function root(jvm) {
 }
 
 function profile(jvm, view, query) {
-  const top = root(jvm);
+  // On the wall clock most threads wait for work.
+  const isWall = jvm.clock === "wall";
+  const top = root(jvm, isWall && query.get("busy") !== "true");
+  const whole = root(jvm, isWall).v;
+  const waits = whole - root(jvm, false).v;
   const facts = { unit: "samples", total: top.v, notes: [] };
-  if (!view) return { ...facts, kind: "cpu", title: "CPU samples, 10 ms apart", dimensions: [{ key: "cpu", label: "CPU samples", unit: "samples", total: top.v }], threads: ["main", "<b>evil</b>"].map((name, at) => ({ key: name, name, total: top.v / (at + 2) })), has_timeline: true, revision: jvm.revision, seconds: Number(query.get("last") ?? jvm.turns) };
+  if (!view) return { ...facts, kind: "cpu", title: "CPU samples, 10 ms apart", dimensions: [{ key: isWall ? "wall" : "cpu", label: isWall ? "Wall-clock samples" : "CPU samples", unit: "samples", total: whole, waits }], ...threadsOf(whole, waits), has_timeline: true, revision: jvm.revision, seconds: Number(query.get("last") ?? jvm.turns) };
   if (view === "flame") {
     const frames = [];
     const index = (name) => (frames.includes(name) ? frames.indexOf(name) : frames.push(name) - 1);

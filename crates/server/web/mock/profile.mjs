@@ -26,7 +26,7 @@ const rows = METHODS.map((name, at) => ({ name, self: Math.round(18000 / (at + 1
 
 export function profileView([room, view], query) {
   if (room !== "profile") throw new Problem(404, "not-found", "No such view.");
-  if (!view) return { kind: "cpu", unit: "samples", total: 48211, title: "CPU samples, 10 ms apart", dimensions: [{ key: "cpu", label: "CPU samples", unit: "samples", total: 48211 }, { key: "wall", label: "Wall clock", unit: "samples", total: 90120 }], threads: ["main", "http-1", "<b>evil</b>"].map((name, at) => ({ key: name, name, total: 20000 / (at + 1) })), notes: ["12 samples were lost"], remarks: ["hprof-rs: lost_samples=12", "hprof-rs: walker=y walks_in_heap=0"], has_timeline: false };
+  if (!view) return { kind: "cpu", unit: "samples", total: 48211, title: "CPU samples, 10 ms apart", dimensions: [{ key: "cpu", label: "CPU samples", unit: "samples", total: 48211 }, { key: "wall", label: "Wall clock", unit: "samples", total: 90120, waits: 41909 }], threads: ["main", "http-1", "<b>evil</b>"].map((name, at) => ({ key: name, name, total: 20000 / (at + 1) })), notes: ["12 samples were lost"], remarks: ["hprof-rs: lost_samples=12", "hprof-rs: walker=y walks_in_heap=0"], has_timeline: false };
   if (view === "flame") return tree(query.get("invert") === "true", false);
   if (view === "compare") return tree(false, true);
   if (view === "methods") return table(COLUMNS, rows, query);

@@ -361,3 +361,94 @@ test("a JVM that nobody knows is not found", options, async () => {
   await page.getByText("There is nothing at this address").waitFor();
   await close();
 });
+
+test("the wall clock is one switch away, keeps what was recorded, and hides what waits for work", options, async () => {
+  const { page, jvms, close } = await open("/");
+  await record(jvms);
+  jvms.tick();
+  await page.goto(server.url + "/jvms/4711?thread=1");
+  const modes = page.getByRole("group", { name: "What is recorded" });
+  await modes.getByRole("button", { name: "Wall clock", pressed: false }).click();
+  const dialog = page.getByRole("dialog", { name: "Record by Wall clock?" });
+  await dialog.getByText("the recording begins anew").waitFor();
+  await audit(page, "clock");
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  await modes.getByRole("button", { name: "CPU", pressed: true }).waitFor();
+  await modes.getByRole("button", { name: "Wall clock" }).click();
+  await dialog.getByRole("button", { name: "Begin anew" }).click();
+  await modes.getByRole("button", { name: "Wall clock", pressed: true }).waitFor();
+  await modes.getByRole("button", { name: "CPU", pressed: false }).waitFor();
+  assert.deepEqual(jvms.asked.slice(-2).map(([action, body]) => [action, body.modes]), [["keep", undefined], ["start", ["wall"]]]);
+  assert.equal(new URL(page.url()).searchParams.has("thread"), false, "threads of the other recording");
+  await page.getByText("Added to the analyses:").waitFor();
+
+  jvms.tick();
+  const hides = page.getByRole("checkbox", { name: /^Hide what waits for work \(9\d(\.\d)?%\)/ });
+  await hides.waitFor();
+  assert.equal(await hides.isChecked(), true);
+  const asked = page.waitForRequest((request) => /profile\/flame/.test(request.url()) && !/busy=/.test(request.url()));
+  await page.locator("canvas").focus();
+  await page.keyboard.press("w");
+  await asked;
+  await page.waitForURL(/idle=1/);
+  assert.equal(await hides.isChecked(), false);
+  await hides.check();
+  await page.waitForURL((url) => !url.searchParams.has("idle"));
+  await close();
+});
+
+test("a thread of a thousand is found by group, by name and with keys", options, async () => {
+  for (const viewport of [LAPTOP, PHONE]) {
+    const { page, jvms, close } = await open("/", { viewport, speed: 1 });
+    await record(jvms);
+    jvms.tick();
+    await page.goto(server.url + "/jvms/4711");
+    const button = page.getByRole("button", { name: "Thread All threads" });
+    await button.focus();
+    await page.keyboard.press("ArrowDown");
+    const search = page.getByRole("searchbox", { name: "Search threads" });
+    await search.waitFor();
+    const tree = page.getByRole("tree", { name: "Thread" });
+    assert.deepEqual(await tree.getByRole("treeitem").locator(".thread-name").allTextContents(), ["All threads", "http-nio-8080-exec-*", "main", "ForkJoinPool-1-worker-*", "<b>evil</b>\\u{202e}"], "groups are one row, by cost");
+    await page.getByText("1,000 threads, 2 groups").waitFor();
+    assert.match(await tree.getByRole("treeitem", { name: "http-nio" }).textContent(), /980 threads/);
+    await audit(page, `threads ${viewport.width}`);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+    assert.equal(wide, false, "the menu is wider than the screen");
+
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowRight");
+    await tree.locator("[aria-level='2']").first().waitFor();
+    await page.keyboard.press("ArrowLeft");
+    await page.waitForFunction(() => !document.querySelector("[role=treeitem][aria-level='2']"));
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/thread=group%3Ahttp-nio-8080-exec-\*/);
+    await page.getByRole("button", { name: "Thread http-nio-8080-exec-*" }).click();
+    await search.fill("exec-77");
+    await page.getByText("11 of 1,000 threads").waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/thread=176/);
+    await page.getByRole("button", { name: /^Thread http-nio-8080-exec-77/ }).click();
+    await search.fill("nothing");
+    await page.getByText("No thread has such a name").waitFor();
+    await page.keyboard.press("Escape");
+    await search.waitFor({ state: "detached" });
+    assert.equal(await page.evaluate(() => document.activeElement.className), "thread-button", "the focus returns");
+    await close();
+  }
+});
+
+test("the flame graph has most of the height", options, async () => {
+  const { page, jvms, close } = await open("/");
+  await record(jvms);
+  // A stack of 120 methods.
+  jvms.jvms.get("4711").counts.set(Array.from({ length: 120 }, (_, at) => `com.acme.Deep.level${at}`).join("\n"), 4000);
+  jvms.tick();
+  await page.goto(server.url + "/jvms/4711");
+  await page.locator("canvas").waitFor();
+  await page.waitForFunction((least) => document.querySelector(".flame").getBoundingClientRect().height > least, 0.55 * LAPTOP.height);
+  const box = await page.locator(".flame").boundingBox();
+  assert.ok(box.y + box.height <= LAPTOP.height, "it is on the screen as a whole");
+  await close();
+});

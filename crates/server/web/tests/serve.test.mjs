@@ -309,9 +309,23 @@ test("a running JVM is attached to, its flame graph grows, and it continues afte
     const count = () => page.locator(".timeline .dim[role=status]").textContent();
     const before = await count();
     await page.waitForFunction((before) => document.querySelector(".timeline .dim[role=status]").textContent !== before, before);
-    await page.getByRole("row", { name: /Busy\.spin/ }).waitFor();
     await drawn(page, "live flame");
     await audit(page, "live flame");
+    await page.getByRole("link", { name: "Methods" }).click();
+    await page.getByRole("row", { name: /Busy\.spin/ }).waitFor();
+    // The other clock begins the recording anew, with what waits for work hidden.
+    await page.getByRole("button", { name: "Wall clock" }).click();
+    await page.getByRole("dialog").getByRole("checkbox").uncheck();
+    await page.getByRole("dialog").getByRole("button", { name: "Begin anew" }).click();
+    await page.getByRole("button", { name: "Wall clock", pressed: true }).waitFor();
+    const waiting = page.getByRole("checkbox", { name: /^Hide what waits for work/ });
+    await waiting.waitFor();
+    assert.equal(await waiting.isChecked(), true);
+    await page.getByRole("row", { name: /Busy\.spin/ }).waitFor();
+    assert.equal(await page.getByRole("row", { name: /waitForReferencePendingList/ }).count(), 0);
+    await waiting.uncheck();
+    await page.getByRole("row", { name: /waitForReferencePendingList/ }).waitFor();
+    await waiting.check();
     await page.getByRole("link", { name: "Call tree" }).click();
     await page.locator(".grid-body .row").first().waitFor();
     await page.getByRole("link", { name: "Threads now" }).click();

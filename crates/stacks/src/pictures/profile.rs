@@ -5,8 +5,7 @@ use hprof_format::ids::ThreadSerial;
 use rustc_hash::FxHashMap;
 
 use super::about::clock_of;
-use crate::events::Clock;
-use crate::idle::without_idle;
+use crate::idle::{may_wait, without_idle};
 use crate::table::Stacks;
 use crate::weights::{Measure, Weight, Weights};
 use crate::{CallTree, MethodLines, Own, OwnCosts, RunFacts, Tables, by_line};
@@ -232,7 +231,7 @@ impl Profile<'_> {
                 trace.is_some_and(|trace| trace.thread.is_some())
             })
         };
-        let is_wall = clock_of(self.remarks) == Some(Clock::Wall);
+        let clock = clock_of(self.remarks);
         let counted = self.weights.iter().filter(|weights| weights.total > 0);
         for (view, weights) in views.iter_mut().zip(counted) {
             view.has_threads = names_thread(weights);
@@ -240,12 +239,7 @@ impl Profile<'_> {
                 true => CallTree::by_thread(self.stacks, weights, self.thread_name),
                 false => CallTree::new(self.stacks, weights),
             };
-            let may_wait = match weights.measure {
-                Measure::Samples => is_wall,
-                Measure::Wall | Measure::NativeSamples => true,
-                _ => false,
-            };
-            let busy = may_wait
+            let busy = may_wait(weights.measure, clock)
                 .then(|| without_idle(self.stacks, weights))
                 .flatten();
             let whole = tree(weights);

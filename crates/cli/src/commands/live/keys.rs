@@ -58,6 +58,7 @@ impl View {
         match key {
             KeyCode::Char('q') => return Action::Quit,
             KeyCode::Char('c') => return self.switch(Measure::Samples, Mode::Cpu),
+            KeyCode::Char('W') => return self.switch(Measure::Wall, Mode::Wall),
             KeyCode::Char('a') => return self.switch(Measure::AllocatedBytes, Mode::Alloc),
             KeyCode::Char('l') => return self.switch(Measure::Contention, Mode::Lock),
             KeyCode::Char('w') => self.next_window(),

@@ -18,7 +18,7 @@ use hprof_server::live::{
 };
 use hprof_server::temporary_folder;
 use hprof_server::views::profile::ProfileQuery;
-use hprof_stacks::{Own, OwnCosts, by_method};
+use hprof_stacks::{Measure, Own, OwnCosts, by_method};
 
 use super::samples::OwnArgument;
 use crate::render::out::{is_terminal, screen, tell};
@@ -37,6 +37,11 @@ pub struct Live {
     /// The JVM's process id, or a part of its program's name, as `hprof-rs ps` shows them.
     #[arg(value_name = "PID", value_parser = crate::jvm::pick::pid)]
     pid: u32,
+
+    /// Record all threads on the wall clock, waiting ones too, instead of CPU time; threads that wait for work are
+    /// hidden. The keys W and c change the clock later, and begin anew.
+    #[arg(long)]
+    wall: bool,
 
     /// Record allocations from the start, too; the key a begins with them later, unless locks have begun.
     #[arg(long)]
@@ -61,7 +66,7 @@ pub struct Live {
 
 const EXAMPLES: &str = "\
 Keys:
-  c  CPU samples     a  allocated bytes     l  lock contention
+  c  CPU samples     W  wall clock     a  allocated bytes     l  lock contention
   w  of the last 10 s, of the last minute, of all
   t  order by own, self or total cost   /  only stacks with a method that matches
   p  pause     arrows, PgUp, PgDn, Home  scroll     q  quit
@@ -110,7 +115,8 @@ impl Live {
         if let Some(why) = LocalMachine.jvm(pid).map_err(refused)?.refusal {
             bail!("{why}");
         }
-        let mut modes = vec![Mode::Cpu];
+        let clock = if self.wall { Mode::Wall } else { Mode::Cpu };
+        let mut modes = vec![clock];
         modes.extend(self.alloc.then_some(Mode::Alloc));
         modes.extend(self.lock.then_some(Mode::Lock));
         // For its user alone.
@@ -156,6 +162,9 @@ impl Session<'_> {
     fn show(&mut self) -> anyhow::Result<()> {
         let _screen = Screen::take().context("cannot take the terminal")?;
         let mut view = View::default();
+        if self.recording.started().contains(&Mode::Wall) {
+            view.measure = Measure::Wall;
+        }
         let mut drawn = None::<Instant>;
         while self.recording.is_live() {
             self.recording.touch();
@@ -187,16 +196,21 @@ impl Session<'_> {
     /// recording may begin anew. Gives a sentence for the user.
     fn begin(&mut self, mode: Mode) -> anyhow::Result<Option<String>> {
         let before = self.recording.started();
-        if before.contains(&mode) || self.live.start(&self.recording, &[mode]).is_ok() {
+        let is_other_clock = mode.is_clock() && before.iter().any(|it| it.is_clock());
+        if before.contains(&mode)
+            || !is_other_clock && self.live.start(&self.recording, &[mode]).is_ok()
+        {
             return Ok(None);
         }
         let refused = |refused: Refused| anyhow::Error::msg(refused.text);
         self.live.detach(&self.recording).map_err(refused)?;
-        let all = [&before[..], &[mode]].concat();
+        let stays = |it: &&Mode| !(mode.is_clock() && it.is_clock());
+        let mut all: Vec<Mode> = before.iter().filter(stays).copied().collect();
+        all.push(mode);
         let mut message = format!("counting begins anew, with mode {}", mode.word());
         if let Err(why) = self.live.attach(self.id, &all, self.options) {
             message = printable(&why.text);
-            let again = self.live.attach(self.id, &[Mode::Cpu], self.options);
+            let again = self.live.attach(self.id, &before, self.options);
             again.map_err(refused)?;
         }
         let recording = self.live.recording(self.id);
@@ -228,8 +242,8 @@ fn facts(recording: &Recording, view: &View, own: Option<&Own>) -> Facts {
     };
     let query = ProfileQuery {
         dimension: Some(view.measure.name().to_owned()),
-        thread: None,
-        invert: false,
+        busy: true,
+        ..ProfileQuery::default()
     };
     match profile.weights(&query, view.filter()) {
         Ok(weights) => {

@@ -199,8 +199,9 @@ impl View {
             None => "all".to_owned(),
         };
         format!(
-            "{}{}{}   w {window}   {}",
+            "{}{}{}{}   w {window}   {}",
             tab('c', "CPU", Measure::Samples, Mode::Cpu),
+            tab('W', "wall clock", Measure::Wall, Mode::Wall),
             tab('a', "allocation", Measure::AllocatedBytes, Mode::Alloc),
             tab('l', "locks", Measure::Contention, Mode::Lock),
             self.value(facts.total),
@@ -237,7 +238,7 @@ impl View {
             .filter()
             .map(|it| format!("{}, Esc: all   ", printable(it)));
         format!(
-            "{}c a l: measure  w: time  t: order  /: filter  p: pause  q: quit",
+            "{}c W a l: measure  w: time  t: order  /: filter  p: pause  q: quit",
             filter.unwrap_or_default()
         )
     }

@@ -15,6 +15,7 @@ use utoipa_axum::routes;
 use super::extract::{InBody, InPath};
 use crate::live::{
     Cost, JvmFacts, JvmId, Live, Mode, Pid, Recording, Refused, Sender, Status, check_options,
+    with_clock,
 };
 use crate::problem::Problem;
 use crate::state::AppState;
@@ -82,9 +83,11 @@ struct JvmDetail {
     offers: Vec<Mode>,
     /// Modes that record now.
     modes: Vec<Mode>,
+    /// The clock of the recording, stopped or not: `cpu` or `wall`.
+    clock: Option<Mode>,
     /// When the recording began.
     since: Option<Millis>,
-    /// CPU samples so far.
+    /// Samples so far, of CPU time or of the wall clock.
     samples: u64,
     /// The agent's cost for the program.
     cost: Option<Cost>,
@@ -229,6 +232,7 @@ impl JvmDetail {
             jvm,
             offers,
             modes: status.map_or_else(Vec::new, |it| it.modes.clone()),
+            clock: status.and_then(|it| it.clock),
             since: status.map(|it| it.since),
             samples: status.map_or(0, |it| it.samples),
             cost: status.and_then(|it| it.cost.clone()),
@@ -289,7 +293,7 @@ async fn show(
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct AttachBody {
-    /// `cpu`, `alloc`, `lock`.
+    /// `cpu` or `wall`, `alloc`, `lock`.
     modes: Vec<String>,
     /// More options of the agent: interval, depth, thread, lineno, engine, signal, heapinterval,
     /// live, lockthreshold.
@@ -310,6 +314,7 @@ async fn attach(
     let modes = Mode::of_words(&body.modes).map_err(Problem::bad_request)?;
     let options = body.options.unwrap_or_default();
     check_options(&options, &modes).map_err(Problem::bad_request)?;
+    let (modes, options) = with_clock(modes, &options);
     let done = state.blocking(move |state| {
         let (live, id) = (live(state)?, jvm_id(&id)?);
         live.attach(id, &modes, &options)?;
@@ -322,11 +327,11 @@ async fn attach(
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct ModesBody {
-    /// `cpu`, `alloc`, `lock`.
+    /// `cpu` or `wall`, `alloc`, `lock`.
     modes: Vec<String>,
 }
 
-/// Records in these modes again.
+/// Records in these modes again. A change between `cpu` and `wall` begins the recording anew: keep it before.
 #[utoipa::path(post, path = "/jvms/{id}/start", tag = "jvms",
     params(("id" = String, Path, description = "The JVM")), request_body = ModesBody,
     responses((status = 200, body = JvmDetail), (status = 404, body = Problem),

@@ -1,13 +1,19 @@
 //! A profile that is open: its costs, and the trees that were made of them.
 
+use std::borrow::Cow;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hprof_analysis::contents::{Contents, ReadOptions, read};
 use hprof_analysis::input::Input;
+use hprof_format::ids::ThreadSerial;
+use hprof_stacks::events::Clock;
+use hprof_stacks::pictures::about::clock_of;
 use hprof_stacks::pictures::profile::all_weights;
-use hprof_stacks::{CallTree, Measure, Stacks, Weights, by_thread};
+use hprof_stacks::{CallTree, Measure, Stacks, Weights, by_thread, may_wait, without_idle};
+use hprof_thread_dumps::pool_of;
 use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -21,7 +27,9 @@ pub(super) const MAX_BYTES: u64 = 2 << 30;
 /// Trees that are kept for the next request.
 const KEPT: usize = 4;
 /// Threads that a profile names.
-const THREADS: usize = 1000;
+const THREADS: usize = 5000;
+/// The begin of a group's key. Keys of threads are numbers.
+const GROUP: &str = "group:";
 
 /// Which stacks of a profile are wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, IntoParams)]
@@ -29,8 +37,12 @@ const THREADS: usize = 1000;
 pub struct ProfileQuery {
     /// The key of a dimension; the first without it.
     pub dimension: Option<String>,
-    /// The key of a thread, of whose stacks alone the answer is.
+    /// The key of a thread or of a group of threads, of whose stacks alone the answer is.
     pub thread: Option<String>,
+    /// On the wall clock, true for stacks without those that wait for work: threads of pools without a task, event
+    /// loops without an event, threads of the VM. Stacks stay if all of them wait for work.
+    #[serde(default)]
+    pub busy: bool,
     /// True for stacks from their innermost method on.
     #[serde(default)]
     pub invert: bool,
@@ -83,6 +95,8 @@ pub struct Dimension {
     pub unit: &'static str,
     /// The sum of all stacks.
     pub total: u64,
+    /// The part of `total` that `busy` leaves out: threads that wait for work.
+    pub waits: u64,
 }
 
 /// A thread with its part of the first dimension.
@@ -94,6 +108,25 @@ pub struct ThreadCost {
     pub name: String,
     /// The sum of its stacks.
     pub total: u64,
+    /// The part of `total` in which it waits for work.
+    pub waits: u64,
+    /// The key of its group, if other threads are in it.
+    pub group: Option<String>,
+}
+
+/// Threads whose names differ in a number, such as those of a pool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct ThreadGroup {
+    /// The value of the parameter `thread`.
+    pub key: String,
+    /// The names of its threads, with `*` for the number.
+    pub name: String,
+    /// How many threads have costs.
+    pub threads: u64,
+    /// The sum of their stacks.
+    pub total: u64,
+    /// The part of `total` in which they wait for work.
+    pub waits: u64,
 }
 
 /// The head of a profile.
@@ -112,6 +145,8 @@ pub struct ProfileAbout {
     /// The threads of the first dimension, those that cost most first; none if the profile does not
     /// tell threads apart.
     pub threads: Vec<ThreadCost>,
+    /// Groups of these threads, those that cost most first.
+    pub groups: Vec<ThreadGroup>,
     /// The gaps of the profile, as sentences; empty for a sound one.
     pub notes: Vec<String>,
     /// The profiler's own counts and settings, as they stand in the file.
@@ -131,6 +166,8 @@ pub struct ProfileFile {
     weights: Vec<Weights>,
     notes: Vec<String>,
     has_timeline: bool,
+    /// The costs without threads that wait for work, and the cost of these, in the order of `weights`.
+    busy: OnceLock<Vec<Option<(Weights, u64)>>>,
     trees: Mutex<Vec<KeptTree>>,
     bytes: u64,
 }
@@ -185,6 +222,7 @@ impl ProfileFile {
             weights,
             notes: Vec::new(),
             has_timeline: false,
+            busy: OnceLock::new(),
             trees: Mutex::default(),
             bytes,
         }
@@ -210,13 +248,14 @@ impl ProfileFile {
         filter: Option<&str>,
     ) -> Result<Weights, ViewError> {
         let found = match query.dimension.as_deref().filter(|key| !key.is_empty()) {
-            None => self.weights.first(),
-            Some(key) => self
-                .weights
-                .iter()
-                .find(|weights| weights.measure.name() == key),
+            None => (!self.weights.is_empty()).then_some(0),
+            Some(key) => (self.weights.iter()).position(|weights| weights.measure.name() == key),
         };
-        let mut weights = found.cloned().ok_or_else(|| {
+        let found = found.map(|at| match self.busy(at).filter(|_| query.busy) {
+            Some((busy, _)) => busy.clone(),
+            None => self.weights[at].clone(),
+        });
+        let mut weights = found.ok_or_else(|| {
             let keys: Vec<&str> = self.weights.iter().map(|it| it.measure.name()).collect();
             match keys.as_slice() {
                 [] => ViewError::missing("the profile counted nothing"),
@@ -225,20 +264,28 @@ impl ProfileFile {
         })?;
         let stacks = &self.contents.stacks;
         if let Some(thread) = query.thread.as_deref().filter(|key| !key.is_empty()) {
-            let serial: u32 = thread.parse().map_err(|_| {
-                ViewError::invalid("thread: the key of one of the profile's threads, a number")
-            })?;
+            let wanted: Box<dyn Fn(ThreadSerial) -> bool> = match thread.strip_prefix(GROUP) {
+                Some(name) => Box::new(move |serial| pool_of(&self.thread_name(serial)) == name),
+                None => {
+                    let wanted: u32 = thread.parse().map_err(|_| {
+                        ViewError::invalid(
+                            "thread: the key of one of the profile's threads or groups",
+                        )
+                    })?;
+                    Box::new(move |serial| serial.get() == wanted)
+                }
+            };
+            let mut known = FxHashMap::default();
             weights.rows.retain(|row| {
                 let trace = stacks.trace(row.trace);
-                trace
-                    .and_then(|it| it.thread)
-                    .is_some_and(|it| it.get() == serial)
+                let serial = trace.and_then(|it| it.thread);
+                serial.is_some_and(|it| *known.entry(it).or_insert_with(|| wanted(it)))
             });
         }
         let filter = filter.filter(|text| !text.is_empty());
         if let Some(filter) = filter {
             let filter = compile(filter)?;
-            let mut known = rustc_hash::FxHashMap::default();
+            let mut known = FxHashMap::default();
             weights.rows.retain(|row| {
                 let of_class = row
                     .class
@@ -295,11 +342,16 @@ impl ProfileFile {
 
     /// The head of the profile.
     pub fn about(&self) -> ProfileAbout {
-        let dimension = |weights: &Weights| Dimension {
+        let is_wall = clock_of(&self.contents.comments) == Some(Clock::Wall);
+        let dimension = |(at, weights): (usize, &Weights)| Dimension {
             key: weights.measure.name(),
-            label: weights.measure.title(),
+            label: match weights.measure {
+                Measure::Samples if is_wall => Measure::Wall.title(),
+                measure => measure.title(),
+            },
             unit: weights.measure.unit(),
             total: weights.total,
+            waits: self.busy(at).map_or(0, |it| it.1),
         };
         let first = self.weights.first();
         let mut notes = self.notes.clone();
@@ -310,34 +362,92 @@ impl ProfileFile {
         if first.is_none() {
             notes.push("the profile counted nothing".to_owned());
         }
+        let (threads, groups) =
+            first.map_or_else(Default::default, |weights| self.threads(weights));
         ProfileAbout {
             kind: first.map_or("cpu", |weights| kind(weights.measure)),
             unit: first.map_or("samples", |weights| weights.measure.unit()),
             total: first.map_or(0, |weights| weights.total),
             title: self.title.clone(),
-            dimensions: self.weights.iter().map(dimension).collect(),
-            threads: first.map_or_else(Vec::new, |weights| self.threads(weights)),
+            dimensions: self.weights.iter().enumerate().map(dimension).collect(),
+            threads,
+            groups,
             notes,
             remarks: self.contents.comments.clone(),
             has_timeline: self.has_timeline,
         }
     }
 
-    fn threads(&self, weights: &Weights) -> Vec<ThreadCost> {
-        let costs = by_thread(&self.contents.stacks, weights).into_iter();
-        let known = costs.filter_map(|(serial, total)| {
-            let serial = serial?;
-            let name = self
-                .contents
-                .thread(serial)
-                .and_then(|thread| thread.name.clone());
-            Some(ThreadCost {
-                key: serial.get().to_string(),
-                name: name.unwrap_or_else(|| format!("thread {serial}")),
-                total,
-            })
+    /// The costs without threads that wait for work, and the cost of these; none for measures that count no waits, and
+    /// where one of both is nothing.
+    fn busy(&self, at: usize) -> Option<&(Weights, u64)> {
+        let clock = clock_of(&self.contents.comments);
+        let all = self.busy.get_or_init(|| {
+            let of = |weights: &Weights| {
+                let busy = || without_idle(&self.contents.stacks, weights);
+                may_wait(weights.measure, clock).then(busy).flatten()
+            };
+            self.weights.iter().map(of).collect()
         });
-        known.take(THREADS).collect()
+        all.get(at)?.as_ref()
+    }
+
+    fn thread_name(&self, serial: ThreadSerial) -> Cow<'_, str> {
+        let thread = self.contents.thread(serial);
+        let name = thread.and_then(|thread| thread.name.as_deref());
+        match name.filter(|name| !name.is_empty()) {
+            Some(name) => name.into(),
+            None => format!("thread {serial}").into(),
+        }
+    }
+
+    /// The threads of the first dimension, and their groups.
+    fn threads(&self, weights: &Weights) -> (Vec<ThreadCost>, Vec<ThreadGroup>) {
+        let stacks = &self.contents.stacks;
+        let mut awake = FxHashMap::default();
+        if let Some((busy, _)) = self.busy(0) {
+            awake.extend(by_thread(stacks, busy));
+        }
+        let mut threads: Vec<ThreadCost> = Vec::new();
+        let mut groups: FxHashMap<String, ThreadGroup> = FxHashMap::default();
+        for (serial, total) in by_thread(stacks, weights) {
+            let Some(of) = serial else {
+                continue;
+            };
+            let waits = match self.busy(0) {
+                Some(_) => total - awake.get(&serial).copied().unwrap_or(0).min(total),
+                None => 0,
+            };
+            let name = self.thread_name(of).into_owned();
+            let pool = pool_of(&name);
+            let key = format!("{GROUP}{pool}");
+            let group = groups.entry(key.clone()).or_insert_with(|| ThreadGroup {
+                key: key.clone(),
+                name: pool,
+                threads: 0,
+                total: 0,
+                waits: 0,
+            });
+            group.threads += 1;
+            group.total += total;
+            group.waits += waits;
+            if threads.len() < THREADS {
+                threads.push(ThreadCost {
+                    key: of.get().to_string(),
+                    name,
+                    total,
+                    waits,
+                    group: Some(key),
+                });
+            }
+        }
+        for thread in &mut threads {
+            let of_several = |key: &String| groups.get(key).is_some_and(|it| it.threads > 1);
+            thread.group = thread.group.take().filter(of_several);
+        }
+        let mut groups: Vec<_> = groups.into_values().filter(|it| it.threads > 1).collect();
+        groups.sort_by(|a, b| (b.total, &a.key).cmp(&(a.total, &b.key)));
+        (threads, groups)
     }
 }
 

@@ -7,7 +7,8 @@ mod remarks;
 mod tables;
 
 pub use contents::{
-    Dimension, FlameQuery, ProfileAbout, ProfileFile, ProfileQuery, ThreadCost, TreeQuery,
+    Dimension, FlameQuery, ProfileAbout, ProfileFile, ProfileQuery, ThreadCost, ThreadGroup,
+    TreeQuery,
 };
 #[cfg(feature = "serve")]
 pub(crate) use flame::draw;

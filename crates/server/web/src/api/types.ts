@@ -109,13 +109,15 @@ export interface Jvm {
   place: "local" | "network";
 }
 
-export type Mode = "cpu" | "alloc" | "lock";
+export type Mode = "cpu" | "wall" | "alloc" | "lock";
 
 /** A JVM with what is recorded of it. */
 export interface LiveJvm extends Jvm {
   /** Modes that can be recorded. */
   offers: Mode[];
   modes: Mode[];
+  /** The clock of the recording, be it stopped. */
+  clock: Mode | null;
   since: number | null;
   samples: number;
   cost: { cpu_percent: number | null; memory_bytes: number | null; sentence: string } | null;
@@ -242,6 +244,8 @@ export interface Overview {
   summary: Record<string, number>;
   jvm: Record<string, string>;
   biggest: { object: string | null; name: string; retained: number; percent: number }[];
+  /** Views that have nothing to show, by their ids. */
+  empty?: string[];
 }
 
 export interface ObjectFacts {
@@ -340,8 +344,11 @@ export interface ProfileFacts {
   unit: string;
   total: number;
   title: string;
-  dimensions: { key: string; label: string; unit: string; total: number }[];
-  threads: { key: string; name: string; total: number }[];
+  /** `waits` is the part of the total that waits for work, which `busy` leaves out. */
+  dimensions: { key: string; label: string; unit: string; total: number; waits?: number }[];
+  threads: { key: string; name: string; total: number; waits?: number; group?: string | null }[];
+  /** Threads whose names differ in a number. */
+  groups?: { key: string; name: string; threads: number; total: number; waits?: number }[];
   notes: string[];
   /** The profiler's own counts and settings. */
   remarks?: string[];

@@ -1,6 +1,7 @@
 // The workspace of a heap dump: views to the left, the chosen one, the inspector to the right.
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Dump } from "../api/types";
+import { useGet } from "../api/client";
+import type { Dump, Overview as OverviewFacts } from "../api/types";
 import { NotFound, useTitle } from "../app";
 import { DumpTitle } from "../dump";
 import { closeInspector, Inspector } from "../inspector/inspector";
@@ -95,6 +96,9 @@ function Navigation({ dump, current }: { dump: Dump; current: string }) {
   const t = texts.value;
   const [open, setOpen] = useState(false);
   useEffect(() => setOpen(false), [current]);
+  // Views that are empty are not in the list; their addresses work, and say what is missing.
+  const { value: facts } = useGet<OverviewFacts>(`dumps/${dump.id}/overview`);
+  const isShown = (view: View) => view.id === current || !facts?.empty?.includes(view.id);
   return (
     <nav class={open ? "views open" : "views"} aria-label={t.nav.label}>
       <button type="button" class="views-open" aria-expanded={open} aria-controls="view-list" onClick={() => setOpen(!open)}>
@@ -106,7 +110,7 @@ function Navigation({ dump, current }: { dump: Dump; current: string }) {
             <span class="view-group-title" aria-hidden="true">
               {t.nav.groups[group]}
             </span>
-            {VIEWS.filter((view) => view.group === group && !view.hidden).map((view) => (
+            {VIEWS.filter((view) => view.group === group && !view.hidden && isShown(view)).map((view) => (
               <A key={view.id} href={`/dumps/${dump.id}/${view.id}`} current={view.id === current}>
                 {t.views[view.id]![0]}
               </A>

@@ -9,9 +9,12 @@ import { A, Notes, Problem, sentence } from "../parts/basics";
 import { Confirm } from "../parts/dialog";
 import { said } from "../texts/said";
 import { texts } from "../texts";
-import { DumpDialog, DumpProgress, KeepDialog } from "./dialogs";
+import { setQuery } from "../route";
+import { ClockDialog, DumpDialog, DumpProgress, KeepDialog, keptName } from "./dialogs";
 
-const MODES: Mode[] = ["cpu", "alloc", "lock"];
+const MODES: Mode[] = ["cpu", "wall", "alloc", "lock"];
+/** A recording has one of them. */
+const CLOCKS: Mode[] = ["cpu", "wall"];
 
 interface Props {
   id: string;
@@ -20,7 +23,7 @@ interface Props {
   isEnded: boolean;
 }
 
-type Asked = "dump" | "keep" | "detach" | null;
+type Asked = "dump" | "keep" | "detach" | "wall" | "cpu" | null;
 
 export function Controls({ id, jvm, take, isEnded }: Props) {
   const t = texts.value.live;
@@ -29,8 +32,8 @@ export function Controls({ id, jvm, take, isEnded }: Props) {
   const [busy, setBusy] = useState<string | null>(null);
   const [failure, setFailure] = useState<Failure | null>(null);
   const [made, setMade] = useState<Dump | null>(null);
-  // CPU may begin at any time, the others only with the recording.
-  const offered = useRef(new Set<Mode>(["cpu"])).current;
+  // A clock may begin at any time, the others only with the recording.
+  const offered = useRef(new Set<Mode>(jvm.place === "network" ? [] : CLOCKS)).current;
   for (const mode of jvm.modes) offered.add(mode);
   const act = async <T,>(action: string, body: unknown): Promise<T | null> => {
     setBusy(action);
@@ -57,6 +60,15 @@ export function Controls({ id, jvm, take, isEnded }: Props) {
     if (!dump) return;
     upsert(dump);
     setMade(dump);
+    return dump;
+  };
+  // The agent counts by one clock: the other one begins the recording anew.
+  const isOther = (mode: Mode) => CLOCKS.includes(mode) && jvm.clock !== null && jvm.clock !== mode;
+  const begin = async (mode: Mode, keeps: boolean) => {
+    setMade(null);
+    if (keeps && !(await make("keep", { name: keptName(jvm) }))) return;
+    setQuery({ dimension: null, zoom: null, thread: null, last: null }, true);
+    await change("start", { modes: [mode] });
   };
   return (
     <section class="live-controls" aria-label={t.controls}>
@@ -74,7 +86,7 @@ export function Controls({ id, jvm, take, isEnded }: Props) {
               // Locks are recorded to the end; other modes stop and start.
               const stays = mode === "lock";
               return (
-                <button key={mode} type="button" class={stays ? "small stays" : "small"} aria-pressed={isOn} disabled={busy !== null || stays} title={stays ? t.staysOn : t.modeAbout[mode]} onClick={() => void change(isOn ? "stop" : "start", { modes: [mode] })}>
+                <button key={mode} type="button" class={stays ? "small stays" : "small"} aria-pressed={isOn} disabled={busy !== null || stays} title={stays ? t.staysOn : t.modeAbout[mode]} onClick={() => (isOther(mode) ? setAsked(mode as "wall" | "cpu") : void change(isOn ? "stop" : "start", { modes: [mode] }))}>
                   {t.modeNames[mode]}
                 </button>
               );
@@ -119,6 +131,7 @@ export function Controls({ id, jvm, take, isEnded }: Props) {
       )}
       {asked === "dump" && <DumpDialog onYes={(live) => void make("dump", { live })} onClose={() => setAsked(null)} />}
       {asked === "keep" && <KeepDialog jvm={jvm} onYes={(name) => void make("keep", name ? { name } : {})} onClose={() => setAsked(null)} />}
+      {(asked === "wall" || asked === "cpu") && <ClockDialog name={t.modeNames[asked]!} onYes={(keeps) => void begin(asked, keeps)} onClose={() => setAsked(null)} />}
       {asked === "detach" && <Confirm title={jvm.place === "network" ? t.unwatch : t.detachTitle} text={jvm.place === "network" ? t.unwatchText : t.detachText} action={jvm.place === "network" ? t.unwatch : t.detach} onYes={() => void change("detach", {})} onClose={() => setAsked(null)} />}
     </section>
   );
@@ -154,7 +167,7 @@ function Attach({ jvm, busy, onAttach }: { jvm: LiveJvm; busy: boolean; onAttach
   const isFar = jvm.place === "network";
   const [modes, setModes] = useState<Mode[]>(isFar ? jvm.offers : ["cpu"]);
   const [options, setOptions] = useState("");
-  const toggle = (mode: Mode, on: boolean) => setModes(MODES.filter((item) => (item === mode ? on : modes.includes(item))));
+  const toggle = (mode: Mode, on: boolean) => setModes(MODES.filter((item) => (item === mode ? on : modes.includes(item) && !(on && CLOCKS.includes(mode) && CLOCKS.includes(item)))));
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const text = options.trim();

@@ -28,9 +28,34 @@ export function DumpDialog({ onYes, onClose }: { onYes: (live: boolean) => void;
   );
 }
 
+/** The usual name of what is kept of a recording. */
+export const keptName = (jvm: LiveJvm) => shown(`${jvm.name} ${time(Date.now())}`).slice(0, 200);
+
+/** Before the other clock begins, with which what was recorded so far goes. */
+export function ClockDialog({ name, onYes, onClose }: { name: string; onYes: (keeps: boolean) => void; onClose: () => void }) {
+  const t = texts.value;
+  const [keeps, setKeeps] = useState(true);
+  return (
+    <Dialog title={t.live.clockTitle(name)} onClose={onClose}>
+      <p>{t.live.clockText}</p>
+      <label class="check">
+        <input type="checkbox" checked={keeps} onChange={(event) => setKeeps(event.currentTarget.checked)} /> {t.live.clockKeep}
+      </label>
+      <div class="buttons">
+        <button type="button" onClick={onClose}>
+          {t.cancel}
+        </button>
+        <button type="button" class="primary" autofocus onClick={() => onYes(keeps)}>
+          {t.live.clockSwitch}
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
 export function KeepDialog({ jvm, onYes, onClose }: { jvm: LiveJvm; onYes: (name: string) => void; onClose: () => void }) {
   const t = texts.value;
-  const [name, setName] = useState(() => shown(`${jvm.name} ${time(Date.now())}`).slice(0, 200));
+  const [name, setName] = useState(() => keptName(jvm));
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     onYes(name.trim());

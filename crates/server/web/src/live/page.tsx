@@ -66,7 +66,7 @@ export function LivePage({ id, view }: { id: string; view: string }) {
   const isFar = jvm?.place === "network";
   // What one looks at goes along between the views of a recording.
   const { query } = address.value;
-  const keep = { last: query.get("last"), dimension: query.get("dimension"), thread: RECORDED.includes(view) ? query.get("thread") : null };
+  const keep = { last: query.get("last"), dimension: query.get("dimension"), idle: query.get("idle"), thread: RECORDED.includes(view) ? query.get("thread") : null };
   return (
     <div class="workspace profile live">
       <nav class="dump-bar" aria-label={texts.value.place}>

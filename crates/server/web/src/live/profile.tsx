@@ -8,7 +8,7 @@ import { amountOf } from "../pictures/flame-graph";
 import { FlameView } from "../profile/flame";
 import type { Source } from "../profile/source";
 import { CallTree, Methods } from "../profile/tables";
-import { ProfileTools } from "../profile/tools";
+import { busyParam, ProfileChoices } from "../profile/tools";
 import { address, setQuery } from "../route";
 import { texts } from "../texts";
 import { Timeline } from "./timeline";
@@ -39,7 +39,7 @@ function Recording({ id, jvm, view, tick, isFrozen, freeze }: Props) {
   const { query } = address.value;
   const asked = Number(query.get("last"));
   const last = Number.isFinite(asked) && asked > 0 ? Math.ceil(asked) : null;
-  const source: Source = { api: "jvms/" + encodeURIComponent(id), page: "/jvms/" + encodeURIComponent(id), tick, params: { last: last === null ? null : String(last) } };
+  const source: Source = { api: "jvms/" + encodeURIComponent(id), page: "/jvms/" + encodeURIComponent(id), tick, params: { last: last === null ? null : String(last), ...busyParam() } };
   const range = last === null ? "" : "?last=" + last;
   const { value: facts, failure, again } = useGet<ProfileFacts>(`${source.api}/profile${range}`, tick);
   const dimension = query.get("dimension") ?? facts?.dimensions[0]?.key ?? null;
@@ -51,6 +51,7 @@ function Recording({ id, jvm, view, tick, isFrozen, freeze }: Props) {
         <span class="dim" role="status">
           {facts && counted ? `${amountOf(counted.unit)(counted.total)}${facts.seconds === undefined ? "" : " " + t.live.in(duration(facts.seconds))}` : t.live.samples(count(jvm.samples))}
         </span>
+        {facts && <ProfileChoices facts={facts} dimension={dimension} thread={thread} />}
         <span class="spring" />
         <button type="button" class="small" aria-pressed={isFrozen} disabled={!jvm.live} title={t.live.freezeHint} onClick={() => freeze(!isFrozen)}>
           {t.live.freeze}
@@ -61,8 +62,7 @@ function Recording({ id, jvm, view, tick, isFrozen, freeze }: Props) {
       {facts && (
         <>
           <Notes notes={facts.notes} />
-          <ProfileTools facts={facts} dimension={dimension} thread={thread} />
-          {view === "flame" && <FlameView source={source} facts={facts} dimension={dimension} thread={thread} />}
+          {view === "flame" && <FlameView alone source={source} facts={facts} dimension={dimension} thread={thread} />}
           {view === "methods" && <Methods source={source} dimension={dimension} thread={thread} />}
           {view === "tree" && <CallTree source={source} dimension={dimension} thread={thread} />}
         </>

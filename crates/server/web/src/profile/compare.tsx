@@ -8,6 +8,7 @@ import { address, setQuery, to } from "../route";
 import { texts } from "../texts";
 import { flamePath, useFlameState } from "./flame";
 import { counts, finished } from "./source";
+import { busyParam } from "./tools";
 
 export function CompareProfiles({ dump, facts, dimension, thread }: { dump: Dump; facts: ProfileFacts; dimension: string | null; thread: string | null }) {
   const t = texts.value;
@@ -16,7 +17,7 @@ export function CompareProfiles({ dump, facts, dimension, thread }: { dump: Dump
   const list = useGet<Page<Dump>>("dumps?limit=200");
   const others = (list.value?.items ?? []).filter((item) => item.id !== dump.id && item.kind === "profile" && (!item.job || item.job.state === "done") && (item.id === other || counts(item, dimension)));
   // The server calls the profile in the path "before".
-  const { value, failure, again } = useGet<Flame>(other ? flamePath(finished(other), "compare", { with: dump.id, dimension, thread }) : null);
+  const { value, failure, again } = useGet<Flame>(other ? flamePath(finished(other), "compare", { with: dump.id, dimension, thread, ...busyParam() }) : null);
   if (list.value && !others.length && !other) return <Empty>{t.profile.none}</Empty>;
   return (
     <>

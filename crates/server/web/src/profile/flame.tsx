@@ -39,7 +39,8 @@ export function flamePath(source: Source, view: "flame" | "compare", params: Rec
   return `${source.api}/profile/${view}?${query}`;
 }
 
-export function FlameView({ source, facts, dimension, thread }: { source: Source; facts: ProfileFacts; dimension: string | null; thread: string | null }) {
+/** `alone` leaves the height to the picture; otherwise the methods stand below it. */
+export function FlameView({ source, facts, dimension, thread, alone = false }: { source: Source; facts: ProfileFacts; dimension: string | null; thread: string | null; alone?: boolean }) {
   const t = texts.value.profile;
   const [state, set] = useFlameState(source.tick === null ? "heavy" : "name");
   const invert = address.value.query.get("invert") === "1";
@@ -56,7 +57,7 @@ export function FlameView({ source, facts, dimension, thread }: { source: Source
           </button>
         </FlameGraph>
       )}
-      {value && <Methods source={source} dimension={dimension} thread={thread} />}
+      {value && !alone && <Methods source={source} dimension={dimension} thread={thread} />}
     </>
   );
 }

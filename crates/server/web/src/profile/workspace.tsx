@@ -14,7 +14,7 @@ import { CompareProfiles } from "./compare";
 import { FlameView } from "./flame";
 import { finished } from "./source";
 import { CallTree, Methods } from "./tables";
-import { ProfileTools } from "./tools";
+import { busyParam, ProfileTools } from "./tools";
 
 const VIEWS = ["flame", "methods", "tree", "compare"];
 
@@ -41,13 +41,13 @@ export function ProfileWorkspace({ dump, rest }: { dump: Dump; rest: string[] })
   useEffect(() => nav.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [view]);
   const { value: facts, failure, again } = useGet<ProfileFacts>(part ? null : `dumps/${dump.id}/profile`);
   if (!views.includes(view)) return <NotFound />;
-  const source = finished(dump.id);
+  const source = { ...finished(dump.id), params: busyParam() };
   const { query } = address.value;
   const dimension = query.get("dimension") ?? facts?.dimensions[0]?.key ?? null;
   const thread = query.get("thread");
   const counted = facts?.dimensions.find((item) => item.key === dimension) ?? facts;
   // What is counted and for which thread goes along from view to view.
-  const keep = { dimension: query.get("dimension"), thread };
+  const keep = { dimension: query.get("dimension"), thread, idle: query.get("idle") };
   return (
     <div class={part ? "workspace profile log" : "workspace profile"}>
       <DumpTitle dump={dump} />
