@@ -6,11 +6,12 @@ use std::{env, fs};
 mod policy;
 
 /// The parts of the script, in their order.
-const PARTS: [&str; 7] = [
+const PARTS: [&str; 8] = [
     "tree.js",
     "draw.js",
     "time.js",
     "time-draw.js",
+    "source.js",
     "controls.js",
     "time-controls.js",
     "table.js",

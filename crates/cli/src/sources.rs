@@ -1,10 +1,15 @@
 //! Source files by what a stack frame tells: the package of its class, and the file's name.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
+
+mod page;
+
+pub use page::PageSourcesArgument;
 
 /// Folders with what build tools make, which may hold copies of sources.
 const SKIPPED: [&str; 4] = ["target", "build", "out", "node_modules"];
@@ -38,12 +43,19 @@ impl SourcesArgument {
     /// # Errors
     /// If there is no such folder as an option names.
     pub fn find(&self, class: &str, file: &str) -> anyhow::Result<Option<Source>> {
+        Ok(source_of(&self.search(&[file].into())?, class, file))
+    }
+
+    /// The places of files of these names.
+    ///
+    /// # Errors
+    /// If there is no such folder as an option names.
+    fn search(&self, names: &BTreeSet<&str>) -> anyhow::Result<BTreeMap<String, Vec<PathBuf>>> {
         for folder in &self.sources {
             if !folder.is_dir() {
                 bail!("--sources: there is no folder {}", folder.display());
             }
         }
-        let package = class.rsplit_once('.').map_or("", |(package, _)| package);
         let here = [PathBuf::from(".")];
         let is_given = !self.sources.is_empty();
         let folders = match is_given {
@@ -51,22 +63,19 @@ impl SourcesArgument {
             false => &here,
         };
         let mut search = Search {
-            file,
-            found: Vec::new(),
+            names,
+            found: BTreeMap::new(),
             left: MOST_ENTRIES,
         };
         for folder in folders {
             search.folder(folder, 0);
         }
         let mut found = search.found;
-        found.retain(|path| is_given || is_in_layout(path));
-        found.sort();
-        // The folder tells the package; Kotlin's files may be elsewhere.
-        let folder: PathBuf = package.split('.').collect();
-        let (near, far): (Vec<PathBuf>, Vec<PathBuf>) = (found.into_iter())
-            .partition(|path| path.parent().is_some_and(|it| it.ends_with(&folder)));
-        let mut read = near.into_iter().chain(far).filter_map(source);
-        Ok(read.find(|source| package_of(source) == package))
+        for paths in found.values_mut() {
+            paths.retain(|path| is_given || is_in_layout(path));
+            paths.sort();
+        }
+        Ok(found)
     }
 
     /// Where [`find`](Self::find) looks.
@@ -81,10 +90,21 @@ impl SourcesArgument {
     }
 }
 
-/// A search for files of one name.
+/// The file among those that were found that holds a class, with its package.
+fn source_of(found: &BTreeMap<String, Vec<PathBuf>>, class: &str, file: &str) -> Option<Source> {
+    let package = class.rsplit_once('.').map_or("", |(package, _)| package);
+    // The folder tells the package; Kotlin's files may be elsewhere.
+    let folder: PathBuf = package.split('.').collect();
+    let (near, far): (Vec<&PathBuf>, Vec<&PathBuf>) = (found.get(file)?.iter())
+        .partition(|path| path.parent().is_some_and(|it| it.ends_with(&folder)));
+    let mut read = near.into_iter().chain(far).cloned().filter_map(source);
+    read.find(|source| package_of(source) == package)
+}
+
+/// A search for files of some names.
 struct Search<'a> {
-    file: &'a str,
-    found: Vec<PathBuf>,
+    names: &'a BTreeSet<&'a str>,
+    found: BTreeMap<String, Vec<PathBuf>>,
     left: usize,
 }
 
@@ -105,8 +125,9 @@ impl Search<'_> {
             let Some(name) = name.to_str() else {
                 continue;
             };
-            if kind.is_file() && name == self.file {
-                self.found.push(entry.path());
+            if kind.is_file() && self.names.contains(name) {
+                let found = self.found.entry(name.to_owned()).or_default();
+                found.push(entry.path());
             } else if kind.is_dir()
                 && depth < MOST_DEPTH
                 && !name.starts_with('.')

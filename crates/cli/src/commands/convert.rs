@@ -29,6 +29,7 @@ use crate::open::{self, FileArgument, Opened, Times};
 use crate::render::foreign;
 use crate::render::out::{self, Out, tell};
 use crate::render::screen::{count, percent, plural};
+use crate::sources::PageSourcesArgument;
 use crate::window::{Bound, WindowArgument};
 use crate::written;
 
@@ -73,6 +74,9 @@ pub struct Convert {
     #[command(flatten)]
     own: OwnArgument,
 
+    #[command(flatten)]
+    sources: PageSourcesArgument,
+
     /// The title of pictures [default: the name of the file].
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
@@ -99,6 +103,7 @@ Examples:
   hprof-rs convert java.hprof.txt -o profile.firefox.json       for https://profiler.firefox.com
   hprof-rs convert java.hprof.txt -o profile.jfr        for jfr and JDK Mission Control
   hprof-rs convert --to collapsed java.hprof.txt | grep -v Finalizer > stacks.collapsed
+  hprof-rs convert java.hprof.txt --sources . -o profile.html   with source lines and their shares
   hprof-rs convert recording.jfr -o profile.html        JFR, collapsed, pprof and others too
   hprof-rs convert --event alloc recording.jfr -o alloc.svg
   hprof-rs convert --from 14:03:10 --until 14:03:25 recording.jfr -o slow.html
@@ -109,6 +114,9 @@ Examples:
 impl Convert {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let to = self.format()?;
+        if to != To::Html {
+            self.sources.refuse()?;
+        }
         // Only a table and a picture are made of the objects of a heap dump.
         let with_heap = matches!(to, To::Csv | To::Json | To::Html | To::Svg | To::Collapsed);
         let window = WindowArgument {
@@ -291,7 +299,9 @@ impl Convert {
                 let contents = &opened.contents;
                 let thread_name = |serial| contents.thread(serial)?.name.clone();
                 let times = by_time::times_of_page(opened, &thread_name);
-                page::html(&self.about(opened), &views, start, times.as_ref())
+                let sources = self.sources.of_page(&views)?;
+                let about = self.about(opened);
+                page::html_with_sources(&about, &views, start, times.as_ref(), &sources)
             }
         };
         out.extend_from_slice(text.as_bytes());

@@ -83,6 +83,7 @@ fn the_program_pays_for_the_libraries_that_it_calls() {
         told.contains(&format!("hottest lines: {hottest}")),
         "{told}"
     );
+    shows_source(&scene, &browser, file);
     for scheme in ["light", "dark"] {
         browser.scheme(scheme);
         browser.metrics(1280, 800, false);
@@ -94,6 +95,62 @@ fn the_program_pays_for_the_libraries_that_it_calls() {
         assert_eq!(browser.value("document.documentElement.scrollWidth"), 390);
         assert_clean(&browser);
     }
+}
+
+/// The source of a method in pages, with links for an editor where they are asked for. The sources are in `shop`.
+fn shows_source(scene: &Scene, browser: &Browser, file: &str) {
+    let page = scene.path("source.html");
+    let shown = |more: &[&str]| {
+        let all = [&["convert", file, "-o", "source.html"][..], more].concat();
+        let output = run(&mut scene.hprof_rs(&all), "");
+        assert!(output.status.success(), "{}", stderr(&output));
+        stderr(&output)
+    };
+    shown(&[]);
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert!(
+        !text.contains("matcher.find()"),
+        "a page has no source unasked"
+    );
+    shown(&["--sources", "shop"]);
+    browser.metrics(1280, 800, false);
+    browser.go(&page, "?source");
+    click_frame(browser, "Prices.parse");
+    let row = format!(
+        "[...document.querySelectorAll('#source tr')].find(row => row.children[2].textContent === '{FIND}')"
+    );
+    let code = browser.text(&format!("{row}.children[3].textContent"));
+    assert_eq!(code.trim(), "while (matcher.find()) {");
+    let share = browser.text(&format!("{row}.children[0].textContent"));
+    let share: f64 = share.trim_end_matches('%').parse().unwrap();
+    assert!(share > 30.0, "{share}");
+    let head = browser.text("document.querySelector('#source h2').textContent");
+    let file_and_line = format!("src/main/java/Prices.java:{FIND}");
+    assert!(head.starts_with(&file_and_line), "{head}");
+    assert_eq!(
+        browser.value("document.querySelectorAll('#source a').length"),
+        0
+    );
+    browser.screenshot("own-source.png");
+    // The editor's sources are those of the build tool's layout below the working folder.
+    shown(&["--editor", "idea"]);
+    browser.go(&page, "?idea");
+    click_frame(browser, "Prices.parse");
+    let link = browser.text("document.querySelector('#source h2 a').href");
+    assert!(link.starts_with("idea://open?file=/"), "{link}");
+    let end = format!("/shop/src/main/java/Prices.java&line={FIND}");
+    assert!(link.ends_with(&end), "{link}");
+    assert_clean(browser);
+    std::fs::create_dir_all(scene.path("none")).unwrap();
+    let told = shown(&["--sources", "none"]);
+    assert!(
+        told.contains("Prices.parse") && told.contains("no such file in none"),
+        "{told}"
+    );
+    let refused = scene
+        .hprof_rs(&["convert", file, "--sources", "shop", "-o", "p.svg"])
+        .output();
+    assert!(stderr(&refused.unwrap()).contains("for pages"));
 }
 
 /// The source of a method at a terminal, with and without the file.

@@ -19,6 +19,7 @@ pub mod page;
 mod places;
 pub mod pprof;
 pub mod profile;
+pub mod sources;
 pub mod speedscope;
 pub mod times;
 

@@ -14,6 +14,7 @@ use super::kinds::{self, Kind};
 use super::numbers::count;
 use super::places::Places;
 use super::profile::{Rows, View};
+use super::sources::{MethodSource, Sources};
 use super::times::{Clock, Packed, Packer, Times};
 use crate::call_tree::{CallTree, Node};
 use crate::idle::waits_for_work;
@@ -49,6 +50,8 @@ struct Data<'a> {
     rule: Own,
     trees: Vec<Tree>,
     views: Vec<Tab<'a>>,
+    /// The source of methods by their place in `names`.
+    sources: BTreeMap<u32, &'a MethodSource>,
     #[serde(skip_serializing_if = "Option::is_none")]
     times: Option<Clock>,
     #[serde(skip)]
@@ -106,6 +109,17 @@ struct Tab<'a> {
 
 /// The page of one profile. With `times` it shows any part of the time.
 pub fn html(about: &About, views: &[View], start: Start, times: Option<&Times<'_>>) -> String {
+    html_with_sources(about, views, start, times, &Sources::new())
+}
+
+/// The page of one profile, with the source of methods.
+pub fn html_with_sources(
+    about: &About,
+    views: &[View],
+    start: Start,
+    times: Option<&Times<'_>>,
+    sources: &Sources,
+) -> String {
     let mut data = Data {
         about: Some(about),
         icicle: start.is_icicle,
@@ -116,6 +130,7 @@ pub fn html(about: &About, views: &[View], start: Start, times: Option<&Times<'_
     let packer = times.map(Packer::new);
     for view in views {
         data.add(view, &view.tree, None);
+        data.sources(sources);
         data.tab(view, &view.title, 0);
         if let (Some(times), Some(packer)) = (times, &packer) {
             let is_shown = |trace| {
@@ -159,12 +174,28 @@ fn rule_of(views: &[View]) -> Own {
     known.map_or_else(Own::default, |view| view.answer.own.own.clone())
 }
 
+/// Lines of a method whose source the page lacks.
+const LINES: usize = 5;
+
 impl<'a> Data<'a> {
+    /// Adds the source of the methods that trees have by now.
+    fn sources(&mut self, sources: &'a Sources) {
+        for (name, source) in sources {
+            if let Some(&place) = self.index.get(name.as_str()) {
+                self.sources.insert(place, source);
+            }
+        }
+    }
+
     fn tab(&mut self, view: &'a View, title: &'a str, side: usize) {
         let answer = &view.answer;
         let methods = answer.lines.iter().filter_map(|(name, method)| {
             let place = *self.index.get(name.as_str())?;
-            let lines = method.lines.iter();
+            let shown = match self.sources.contains_key(&place) {
+                true => method.lines.len(),
+                false => LINES,
+            };
+            let lines = method.lines.iter().take(shown);
             let lines = lines.map(|it| (it.line, it.own, it.total)).collect();
             Some((place, (method.file.as_deref().unwrap_or_default(), lines)))
         });

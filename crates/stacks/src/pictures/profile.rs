@@ -75,8 +75,8 @@ pub struct Answer {
     pub lines: FxHashMap<String, MethodLines>,
 }
 
-/// The number of lines that a page has of a method.
-const LINES: usize = 5;
+/// The number of lines that are kept of a method, for pages that show its source.
+const LINES: usize = 100;
 /// A method with less than this part of all costs has no lines in a page.
 const LEAST_PART: u64 = 1000;
 

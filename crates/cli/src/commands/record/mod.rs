@@ -29,6 +29,7 @@ use super::convert;
 use super::samples::OwnArgument;
 use crate::attach;
 use crate::serve::LocalMachine;
+use crate::sources::PageSourcesArgument;
 use aliases::Aliases;
 pub use launched::of_run;
 pub use pushing::PushOptions;
@@ -124,6 +125,9 @@ pub struct Record {
     own: OwnArgument,
 
     #[command(flatten)]
+    sources: PageSourcesArgument,
+
+    #[command(flatten)]
     pushing: PushOptions,
 
     /// Open the file in a browser.
@@ -194,6 +198,7 @@ impl Record {
 
     /// Finds mistakes before anything is touched.
     fn check_output(&self) -> anyhow::Result<()> {
+        self.sources.check(self.output.as_deref())?;
         let Some(output) = &self.output else {
             return Ok(());
         };

@@ -451,6 +451,14 @@ impl<'a> Session<'a> {
         let mut arguments = vec!["hprof-rs", "convert", "--title", &title, "-o", output];
         let own = self.record.own.own.iter();
         arguments.extend(own.flat_map(|pattern| ["--own", pattern]));
+        let sources = &self.record.sources;
+        for folder in &sources.sources {
+            let folder = folder
+                .to_str()
+                .context("--sources: a name that is no text")?;
+            arguments.extend(["--sources", folder]);
+        }
+        arguments.extend(sources.editor.iter().flat_map(|it| ["--editor", it.word()]));
         arguments.extend(["--", from]);
         Cli::try_parse_from(arguments)?.command.execute()?;
         Ok(())

@@ -173,6 +173,7 @@ function facts(frame, box) {
 function tellChosen() {
   const line = byId("details"), frame = picture.chosen;
   byId("copy").disabled = !frame;
+  tellSource(frame);
   if (!frame) { line.replaceChildren(picture.look.root.total > 0 ? "Click a frame to zoom; point at one for details." : "Nothing was counted."); return; }
   const [name, text] = facts(frame);
   line.replaceChildren(make("b", null, name), " \u2014 " + text);
