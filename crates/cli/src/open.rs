@@ -1,5 +1,6 @@
 //! Opens and reads a file, with a progress bar when that takes long.
 
+use crate::events;
 use crate::from_jvm::{self, Readable};
 use crate::left_out;
 use crate::partly_read;
@@ -85,6 +86,19 @@ impl FileArgument {
             memory,
         } = &self.plain;
         let mut opened = open_part(file, with_heap, largest, *strict, *memory, times)?;
+        if let Some(mapping) = mapping {
+            opened.contents.rename(&mapping);
+        }
+        Ok(opened)
+    }
+
+    /// Reads the events of one type of a recording as a profile, and says which part of their time.
+    ///
+    /// # Errors
+    /// As [`Self::open_part`], or if the file is no recording or has no such events with stacks.
+    pub fn open_event(&self, asked: &str, times: Times<'_>) -> anyhow::Result<Opened> {
+        let mapping = self.mapping.read()?;
+        let mut opened = read_event(&self.plain, asked, times)?;
         if let Some(mapping) = mapping {
             opened.contents.rename(&mapping);
         }
@@ -185,6 +199,8 @@ pub struct Opened {
     pub modified: Option<SystemTime>,
     /// The part of its time that was read; all of it, if there is none.
     pub window: Option<Window>,
+    /// The type of events that was read, if only one was.
+    pub event: Option<String>,
     /// Its contents.
     pub contents: Contents,
 }
@@ -296,8 +312,53 @@ fn read_all(
         compression,
         modified: std::fs::metadata(path).and_then(|it| it.modified()).ok(),
         window: window.and_then(|window| window.chosen(&contents)),
+        event: None,
         contents,
     })
+}
+
+/// Reads the events of one type of a recording as a profile, and says which part of their time.
+///
+/// # Errors
+/// As [`open_part`], or if the file is no recording or has no such events with stacks.
+fn read_event(file: &PlainFileArgument, asked: &str, times: Times<'_>) -> anyhow::Result<Opened> {
+    if times.calls.is_some() {
+        anyhow::bail!(
+            "--slow and --fast choose samples, and no events of a type; leave --event out"
+        );
+    }
+    file.memory.watch(&file.file.display().to_string());
+    let recording = events::open_to_read(&file.file)?;
+    let (name, of) = recording.with_stacks_of(asked)?;
+    let window = times.window.filter(|window| window.is_given());
+    let choose = |span| match window {
+        Some(window) => window.of(span).map_err(Into::into),
+        None => Err(NoWindow::NoTimes.into()),
+    };
+    let options = ReadOptions {
+        strict: file.strict,
+        window: window.is_some().then_some(&choose),
+        with_times: times.are_wanted,
+        ..ReadOptions::default()
+    };
+    let contents = recording.profile(name, of, &options);
+    let contents = contents.with_context(|| recording.name().to_owned())?;
+    partly_read::note(recording.name(), &contents);
+    let opened = Opened {
+        name: recording.name().to_owned(),
+        file_bytes: recording.file_bytes,
+        compression: recording.compression,
+        modified: std::fs::metadata(&file.file)
+            .and_then(|it| it.modified())
+            .ok(),
+        window: window.and_then(|window| window.chosen(&contents)),
+        event: Some(name.to_owned()),
+        contents,
+    };
+    if let Some(window) = times.window {
+        window.say(&opened.name, &opened.contents);
+    }
+    Ok(opened)
 }
 
 /// A sign of life on standard error while a large file is walked over.

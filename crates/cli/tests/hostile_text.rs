@@ -311,6 +311,8 @@ fn no_command_lets_control_or_bidi_characters_through() {
             &["events", "--json"],
             &["events", "--event", "jdk.ExecutionSample", "--top", "0"],
             &["events", "--event", "jdk.ExecutionSample", "--json"],
+            &["samples", "--event", "jdk.ExecutionSample"],
+            &["samples", "--event", "jdk.ExecutionSample", "--json"],
             &["slow"],
             &["slow", "--json"],
             &["sites", "--stacks"],

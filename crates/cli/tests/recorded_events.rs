@@ -51,8 +51,94 @@ fn sum(events: &[Value], field: &str) -> i64 {
     events.iter().filter_map(|it| it[field].as_i64()).sum()
 }
 
+/// The sum of the stacks with a method.
+fn sum_with(collapsed: &str, method: &str) -> u64 {
+    let lines = collapsed.lines().filter(|line| line.contains(method));
+    let costs = lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok());
+    costs.sum()
+}
+
+/// Each type of events is a profile by number, time and bytes.
+fn all_events_are_drawn(scene: &Scene) {
+    let collapsed = |event: &str, measure: &str| {
+        let arguments = [
+            "convert",
+            "--event",
+            event,
+            "--measure",
+            measure,
+            "--to",
+            "collapsed",
+            "r.jfr",
+        ];
+        let output = run(&mut scene.hprof_rs(&arguments), "");
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output)
+    };
+    for (event, measure, method, expected) in [
+        ("jdk.SocketRead", "count", "RecordedEvents.readSocket", 40),
+        ("SocketRead", "bytes", "RecordedEvents.readSocket", 120),
+        ("jdk.FileRead", "bytes", "RecordedEvents.readFile", 210),
+        (
+            "jdk.JavaExceptionThrow",
+            "events",
+            "RecordedEvents.refuse",
+            25,
+        ),
+        ("acme.Order", "count", "RecordedEvents.order", 12),
+        ("acme.Order", "event-bytes", "RecordedEvents.order", 78_000),
+    ] {
+        let lines = collapsed(event, measure);
+        assert_eq!(sum_with(&lines, method), expected, "{event}: {lines}");
+    }
+    // The class that is thrown ends the stack.
+    let thrown = collapsed("jdk.JavaExceptionThrow", "count");
+    assert!(thrown.contains(";RecordedEvents$Refused 25"), "{thrown}");
+
+    let orders = ["samples", "--event", "acme.Order"];
+    let text = stdout(&run(
+        &mut scene.hprof_rs(&[&orders[..], &["r.jfr"]].concat()),
+        "",
+    ));
+    assert!(text.starts_with("acme.Order: 12 events ("), "{text}");
+    assert!(text.contains("78,000 bytes"), "{text}");
+    assert!(text.contains("100 % in RecordedEvents.order"), "{text}");
+    let by_time = json(
+        scene,
+        &[&orders[..], &["--by", "time", "--json", "r.jfr"]].concat(),
+    );
+    assert_eq!(
+        (&by_time["event"], &by_time["total"]),
+        (&"acme.Order".into(), &12.into())
+    );
+    assert_eq!(sum(by_time["rows"].as_array().expect("rows"), "value"), 12);
+
+    let page = ["convert", "--event", "acme.Order", "r.jfr", "-o", "o.html"];
+    assert!(run(&mut scene.hprof_rs(&page), "").status.success());
+    let page = fs::read_to_string(scene.path("o.html")).expect("a page");
+    assert!(page.contains("r.jfr: acme.Order"));
+    let picture = ["convert", "--event", "acme.Order", "r.jfr", "-o", "o.svg"];
+    assert!(run(&mut scene.hprof_rs(&picture), "").status.success());
+    let picture = fs::read_to_string(scene.path("o.svg")).expect("a picture");
+    assert!(picture.contains("RecordedEvents.order"));
+
+    let error = refused(scene, &["samples", "--event", "acme.Ordr", "r.jfr"]);
+    assert!(error.contains("near it are acme.Order"), "{error}");
+    assert!(error.contains("acme.Order (12)"), "{error}");
+    let error = refused(scene, &["samples", "--event", "acme.Plain", "r.jfr"]);
+    assert!(
+        error.contains("none of its 1 events acme.Plain has a stack"),
+        "{error}"
+    );
+    let jfr = ["convert", "--event", "acme.Order", "--to", "jfr", "r.jfr"];
+    assert!(refused(scene, &jfr).contains("no place for events of one type"));
+    let two = ["samples", "--event", "alloc", "--measure", "time", "r.jfr"];
+    assert!(refused(scene, &two).contains("give one of them"));
+}
+
 fn all_events_are_listed(release: u32) {
     let scene = recorded(release);
+    all_events_are_drawn(&scene);
     let reads = events(&scene, "jdk.SocketRead", "host", "");
     let reads: Vec<Value> = reads
         .into_iter()

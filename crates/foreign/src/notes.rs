@@ -29,6 +29,8 @@ pub enum Note {
     Timeless(Vec<Measure>),
     /// Samples that have no time.
     WithoutTime(u64),
+    /// Events of the type that is shown, which have no stack.
+    WithoutStack(u64),
 }
 
 impl Note {
@@ -60,6 +62,9 @@ impl fmt::Display for Note {
                 f,
                 "{samples} samples have no time and are in no part of it: timelinemax= was reached"
             ),
+            Self::WithoutStack(events) => {
+                write!(f, "{events} events have no stack and are not shown")
+            }
             Self::NotShown(events) => {
                 write!(f, "not shown: ")?;
                 for (index, NotShown { event, count }) in events.iter().take(NAMED).enumerate() {

@@ -37,11 +37,17 @@ pub enum Measure {
     Waits,
     /// Bytes that native code allocated, of async-profiler.
     NativeBytes,
+    /// Events of one type of a recording.
+    Events,
+    /// Milliseconds that the events of one type took.
+    EventTime,
+    /// Bytes that the events of one type state.
+    EventBytes,
 }
 
 impl Measure {
     /// All measures, the one to show first in front.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::Samples,
         Self::Time,
         Self::Calls,
@@ -54,6 +60,9 @@ impl Measure {
         Self::NativeSamples,
         Self::Waits,
         Self::NativeBytes,
+        Self::Events,
+        Self::EventTime,
+        Self::EventBytes,
     ];
 
     /// The name on the command line.
@@ -71,6 +80,9 @@ impl Measure {
             Self::NativeSamples => "native-samples",
             Self::Waits => "waits",
             Self::NativeBytes => "native-bytes",
+            Self::Events => "events",
+            Self::EventTime => "event-time",
+            Self::EventBytes => "event-bytes",
         }
     }
 
@@ -78,9 +90,12 @@ impl Measure {
     pub const fn unit(self) -> &'static str {
         match self {
             Self::Samples | Self::Wall | Self::NativeSamples => "samples",
-            Self::Time | Self::Contention | Self::Waits => "ms",
+            Self::Time | Self::Contention | Self::Waits | Self::EventTime => "ms",
             Self::Calls => "calls",
-            Self::AllocatedBytes | Self::LiveBytes | Self::NativeBytes => "bytes",
+            Self::AllocatedBytes | Self::LiveBytes | Self::NativeBytes | Self::EventBytes => {
+                "bytes"
+            }
+            Self::Events => "events",
             Self::AllocatedObjects | Self::LiveObjects => "objects",
         }
     }
@@ -105,6 +120,9 @@ impl Measure {
             Self::NativeSamples => "Samples in native code",
             Self::Waits => "Waits for notifications",
             Self::NativeBytes => "Bytes of native memory",
+            Self::Events => "Events",
+            Self::EventTime => "Time of events",
+            Self::EventBytes => "Bytes of events",
         }
     }
 }
@@ -124,6 +142,9 @@ impl FromStr for Measure {
             "cpu" => Self::Samples.name(),
             "alloc" => Self::AllocatedBytes.name(),
             "lock" => Self::Contention.name(),
+            // Short for those of one type of events.
+            "count" => Self::Events.name(),
+            "bytes" => Self::EventBytes.name(),
             name => name,
         };
         let found = Self::ALL.into_iter().find(|measure| measure.name() == name);
@@ -174,7 +195,13 @@ impl Weights {
             Measure::LiveBytes => sites(contents, |row| row.live_bytes),
             Measure::LiveObjects => sites(contents, |row| row.live_objects),
             Measure::Contention => contention(contents),
-            Measure::Wall | Measure::NativeSamples | Measure::Waits | Measure::NativeBytes => None,
+            Measure::Wall
+            | Measure::NativeSamples
+            | Measure::Waits
+            | Measure::NativeBytes
+            | Measure::Events
+            | Measure::EventTime
+            | Measure::EventBytes => None,
         }?;
         let listed = rows.iter().map(|row| row.value).sum();
         Some(Self {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use hprof_foreign::jfr::facts::{self, Recorded, Visitor};
+use hprof_foreign::jfr::one_type::{self, OneType};
 use hprof_foreign::{Kind, Part, Profile};
 use hprof_format::ids::ObjectId;
 use hprof_format::model::{CpuKind, LockKind, SiteOrder};
@@ -38,6 +39,29 @@ pub(super) fn read(
     if options.with_times && kind == Kind::Jfr && contents.others.collections > 0 {
         contents.pauses = pauses(file);
     }
+    options.check(&contents.damage)?;
+    Ok(contents)
+}
+
+/// Reads the events of one type of a recording as a profile, whose bytes are uncompressed.
+///
+/// # Errors
+/// If the part of the time that is asked for cannot be had, or in a strict reading if anything is damaged.
+pub fn read_one_type(
+    file: &[u8],
+    of: OneType<'_>,
+    options: &ReadOptions<'_>,
+) -> Result<Contents, ReadError> {
+    let span = hprof_foreign::span(file, Kind::Jfr);
+    let wanted = Part {
+        window: options.window(span)?,
+        with_times: options.with_times,
+    };
+    let profile = one_type::read(file, of, wanted, &mut |part| {
+        (options.progress)(part.len() as u64);
+    });
+    let mut contents = of_profile(profile);
+    contents.bytes = file.len() as u64;
     options.check(&contents.damage)?;
     Ok(contents)
 }

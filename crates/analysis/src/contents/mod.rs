@@ -39,6 +39,7 @@ pub use hprof_foreign::Kind as ForeignKind;
 pub use monitors::{MonitorDump, MonitorInUse, Waits, WaitsOf};
 
 pub use damage::{DamageEntry, DamageLog};
+pub use foreign::read_one_type;
 pub use options::{ChooseWindow, ReadError, ReadOptions};
 pub use read::{read, read_outline};
 pub use text::{GrowingText, looks_like_a_profile, take_slow, take_times};

@@ -68,7 +68,7 @@ pub struct Convert {
     calls: CallsArgument,
 
     /// If the file has both, convert the heap dump instead of the stacks.
-    #[arg(long, conflicts_with = "measure")]
+    #[arg(long, conflicts_with_all = ["measure", "event"])]
     heap: bool,
 
     #[command(flatten)]
@@ -106,6 +106,7 @@ Examples:
   hprof-rs convert java.hprof.txt --sources . -o profile.html   with source lines and their shares
   hprof-rs convert recording.jfr -o profile.html        JFR, collapsed, pprof and others too
   hprof-rs convert --event alloc recording.jfr -o alloc.svg
+  hprof-rs convert --event jdk.SocketRead --measure time recording.jfr -o reads.svg
   hprof-rs convert --from 14:03:10 --until 14:03:25 recording.jfr -o slow.html
   hprof-rs convert --slow java.hprof.txt -o slow.html   within slow calls (slow=com.acme.Api.handle:200ms)
   hprof-rs convert --to csv heap.hprof | head           a table for spreadsheets
@@ -128,7 +129,16 @@ impl Convert {
             calls: self.calls.part(),
             are_wanted: matches!(to, To::Html | To::Jfr | To::Otlp),
         };
-        let opened = self.file.open_part(with_heap, 0, times)?;
+        if self.measure.event_type()?.is_some()
+            && matches!(to, To::Text | To::Binary | To::Jfr | To::Json)
+        {
+            bail!(
+                "{} has no place for events of one type; .html, .svg, .collapsed, .csv, .pb.gz, .otlp, .speedscope.json and \
+                 .firefox.json have, and `hprof-rs samples --event ... --json` prints JSON",
+                value_name(to)
+            );
+        }
+        let opened = self.measure.open(&self.file, with_heap, times)?;
         open::warn_of_damage(&opened);
         if !self.heap && !matches!(to, To::Csv | To::Json | To::Text | To::Binary) {
             warn_of_cut_stacks(&opened);
@@ -179,7 +189,7 @@ impl Convert {
         let contents = &opened.contents;
         match to {
             To::Text | To::Binary => {
-                let measure = self.measure.measure;
+                let measure = self.measure.asked();
                 if measure.is_some() {
                     // Says what is there if the measure is not.
                     self.measure.weights(opened)?;
@@ -187,7 +197,7 @@ impl Convert {
                 return export::hprof(opened, to == To::Binary, measure, out);
             }
             To::Json => return export::json(opened, out),
-            To::Csv if self.measure.measure.is_none() => {
+            To::Csv if self.measure.asked().is_none() => {
                 let weights = match self.heap {
                     true => Vec::new(),
                     false => all_weights(contents),
@@ -199,7 +209,7 @@ impl Convert {
         let title = self.title(opened);
         let has_profile = !self.heap && Weights::first_of(contents).is_some();
         let has_old = !contents.old_cpu.is_empty() && !self.heap;
-        let wants_all = self.measure.measure.is_none();
+        let wants_all = self.measure.asked().is_none();
         if self.heap || !has_profile && !has_old && wants_all && !contents.dumps.is_empty() {
             return match to {
                 To::Html | To::Svg | To::Collapsed => {
@@ -221,7 +231,7 @@ impl Convert {
         }
         // Says what is there if the measure is not.
         let first = self.measure.weights(opened)?;
-        let weights = match self.measure.measure {
+        let weights = match self.measure.asked() {
             Some(_) => vec![first],
             None => all_weights(contents),
         };
@@ -325,7 +335,7 @@ impl Convert {
 
     fn title(&self, opened: &Opened) -> String {
         let title = self.title.clone();
-        foreign::written(&title.unwrap_or_else(|| base_name(&opened.name)))
+        foreign::written(&title.unwrap_or_else(|| titled(opened)))
     }
 }
 
@@ -336,11 +346,20 @@ fn gzip(bytes: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
+/// The name of the file, and the type of its events that is shown.
+fn titled(opened: &Opened) -> String {
+    let name = base_name(&opened.name);
+    match &opened.event {
+        Some(event) => format!("{name}: {event}"),
+        None => name,
+    }
+}
+
 /// The head of the page for a file.
 pub(super) fn about(opened: &Opened) -> About {
     let remarks = opened.contents.remarks();
     let run = Run {
-        file: &base_name(&opened.name),
+        file: &titled(opened),
         remarks: &remarks,
         stacks: Some(&opened.contents.stacks),
         depth: opened.contents.settings.map(|it| usize::from(it.depth)),

@@ -112,9 +112,15 @@ impl OwnArgument {
 pub struct MeasureArgument {
     /// The measure: samples (or cpu), time, calls, live-bytes, live-objects, allocated-bytes (or
     /// alloc), allocated-objects, contention (or lock), and of other tools' files wall,
-    /// native-samples, waits, native-bytes [default: the first of these that the file has].
-    #[arg(long, visible_alias = "event", value_name = "MEASURE")]
+    /// native-samples, waits, native-bytes [default: the first of these that the file has]; with
+    /// --event: count, time, bytes.
+    #[arg(long, value_name = "MEASURE")]
     pub measure: Option<Measure>,
+
+    /// Show the events of a type of a recording (JFR), such as jdk.SocketRead, by their stacks; `hprof-rs events FILE`
+    /// lists the types. A measure is taken for --measure.
+    #[arg(long, value_name = "TYPE")]
+    pub event: Option<String>,
 }
 
 const EXAMPLES: &str = "\
@@ -127,6 +133,7 @@ Examples:
                                                   the lines of a method with their costs
   hprof-rs samples --measure live-bytes java.hprof
   hprof-rs samples --by time recording.jfr
+  hprof-rs samples --event jdk.SocketRead --measure time recording.jfr
   hprof-rs samples --from 14:03:10 --to 14:03:25 recording.jfr
   hprof-rs samples --from -30s recording.jfr           the last half minute";
 
@@ -154,6 +161,51 @@ struct StackRow<'a> {
 }
 
 impl MeasureArgument {
+    /// The type of events that is asked for.
+    ///
+    /// # Errors
+    /// If two measures are given.
+    pub fn event_type(&self) -> anyhow::Result<Option<&str>> {
+        let Some(event) = self.event.as_deref() else {
+            return Ok(None);
+        };
+        match (event.parse::<Measure>(), self.measure) {
+            (Err(_), _) => Ok(Some(event)),
+            (Ok(_), None) => Ok(None),
+            (Ok(first), Some(second)) => {
+                bail!("--event {first} is a measure, as is --measure {second}: give one of them")
+            }
+        }
+    }
+
+    /// The measure that is asked for.
+    pub fn asked(&self) -> Option<Measure> {
+        let event = self.event.as_deref().map(str::parse::<Measure>);
+        match (event, self.measure) {
+            (Some(Ok(measure)), _) => Some(measure),
+            (Some(Err(_)), Some(Measure::Time)) => Some(Measure::EventTime),
+            (_, measure) => measure,
+        }
+    }
+
+    /// Reads the events of the type that is asked for, or else a part of the file.
+    ///
+    /// # Errors
+    /// Those of [`FileArgument::open_part`] and [`FileArgument::open_event`].
+    pub fn open(
+        &self,
+        file: &FileArgument,
+        with_heap: bool,
+        times: Times<'_>,
+    ) -> anyhow::Result<Opened> {
+        match self.event_type()? {
+            Some(event) => file
+                .open_event(event, times)
+                .with_context(|| format!("--event {event} is no measure but a type of events")),
+            None => file.open_part(with_heap, 0, times),
+        }
+    }
+
     /// The costs that are asked for.
     ///
     /// # Errors
@@ -161,7 +213,7 @@ impl MeasureArgument {
     pub fn weights(&self, opened: &Opened) -> anyhow::Result<Weights> {
         let contents = &opened.contents;
         let name = &opened.name;
-        let found = match self.measure {
+        let found = match self.asked() {
             Some(measure) => Weights::of(contents, measure),
             None => Weights::first_of(contents),
         };
@@ -196,12 +248,12 @@ impl Samples {
             calls: self.calls.part(),
             are_wanted: matches!(self.by, By::Method | By::Time) && self.annotate.is_none(),
         };
-        let opened = self.file.open_part(false, 0, times)?;
+        let opened = self.measure.open(&self.file, false, times)?;
         open::warn_of_damage(&opened);
         let contents = &opened.contents;
         let style = Style::of_stdout();
         let has_stacks = Weights::first_of(contents).is_some();
-        if !has_stacks && self.measure.measure.is_none() && !contents.old_cpu.is_empty() {
+        if !has_stacks && self.measure.asked().is_none() && !contents.old_cpu.is_empty() {
             return self.old(&opened, style);
         }
         let weights = self.measure.weights(&opened)?;
@@ -212,6 +264,7 @@ impl Samples {
         if self.json {
             return print_json(&json!({
                 "file": opened.name,
+                "event": opened.event,
                 "measure": weights.measure,
                 "unit": weights.measure.unit(),
                 "total": weights.total,
@@ -226,12 +279,15 @@ impl Samples {
             }));
         }
         let facts = contents.run_facts();
-        let mut text = format!(
-            "{}: {} {}\n",
-            style.bold(&printable(&facts.title(weights.measure))),
-            count(weights.total),
-            facts.unit(weights.measure)
-        );
+        let mut text = match &opened.event {
+            Some(event) => event_title(event, contents, &weights, style),
+            None => format!(
+                "{}: {} {}\n",
+                style.bold(&printable(&facts.title(weights.measure))),
+                count(weights.total),
+                facts.unit(weights.measure)
+            ),
+        };
         if let Some(sentence) = &own.headline {
             text.push_str(&format!("{}\n", printable(sentence)));
         }
@@ -566,6 +622,32 @@ impl Samples {
         }
         text
     }
+}
+
+/// The type of events with their cost, and the other costs that they have.
+fn event_title(event: &str, contents: &Contents, weights: &Weights, style: Style) -> String {
+    let cost = |it: &Weights| format!("{} {}", count(it.total), it.measure.unit());
+    let others = contents.weights.iter().flatten();
+    let others = others.filter(|it| it.measure != weights.measure);
+    let (costs, names): (Vec<String>, Vec<&str>) = others
+        .map(|it| {
+            let name = match it.measure {
+                Measure::Events => "count",
+                Measure::EventTime => "time",
+                _ => "bytes",
+            };
+            (cost(it), name)
+        })
+        .unzip();
+    let others = match names.is_empty() {
+        true => String::new(),
+        false => format!(" ({}; --measure {})", costs.join(", "), names.join(", ")),
+    };
+    format!(
+        "{}: {}{others}\n",
+        style.bold(&printable(event)),
+        cost(weights)
+    )
 }
 
 /// A line about rows that the profiler left out of the file; nothing if there are none.

@@ -107,13 +107,6 @@ impl Lines {
 /// Fields that are listed otherwise: start and duration as such, the stack as frames.
 const APART: [&str; 3] = ["startTime", "duration", "stackTrace"];
 
-/// The first field of bytes of a type.
-fn bytes_of(of: &Type) -> Option<&str> {
-    let mut fields = of.fields.iter();
-    let found = fields.find(|field| field.shape == Shape::Bytes);
-    found.map(|field| &*field.name)
-}
-
 /// Reads the first events of a type in an order.
 pub fn read(
     file: &[u8],
@@ -131,7 +124,7 @@ pub fn read(
     let mut reader = Reader {
         name,
         fields: &fields,
-        bytes: bytes_of(of),
+        bytes: of.bytes_field(),
         order,
         most,
         number: 0,

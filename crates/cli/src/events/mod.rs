@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use hprof_analysis::input::Input;
+use hprof_analysis::contents::{Contents, ReadError, ReadOptions, read_one_type};
+use hprof_analysis::input::{Compression, Input};
 use hprof_foreign::jfr::any::{self, Event, Type, Visitor};
 use hprof_foreign::jfr::facts::Skipped;
+use hprof_foreign::jfr::one_type::OneType;
 
 use crate::recordings::{self, Opened};
 use crate::render::out::tell;
@@ -16,14 +18,20 @@ use crate::{memory, open, what_it_is};
 
 pub use lines::{Line, Lines, Order};
 
-/// Types that an error names.
+/// Types that an error names as near.
 const NAMED: usize = 3;
+/// Types that an error lists.
+const LISTED: usize = 30;
 /// Names that differ more are not near.
 const NEAR: f64 = 0.75;
 
 /// A recording and the types of its events.
 pub struct Recording {
     input: Input,
+    /// The size of the file on disk.
+    pub file_bytes: Option<u64>,
+    /// How it is compressed.
+    pub compression: Compression,
     /// The types by name, also those that the recording declares and has no event of.
     pub types: BTreeMap<String, Type>,
 }
@@ -33,21 +41,50 @@ pub struct Recording {
 /// # Errors
 /// If the file cannot be read, or is no recording.
 pub fn open(path: &Path) -> anyhow::Result<Recording> {
+    let (recording, skipped, is_cut_short) = find(path)?;
+    warn(recording.name(), &skipped, is_cut_short);
+    Ok(recording)
+}
+
+/// As [`open`], for those who say themselves where the recording is damaged.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_to_read(path: &Path) -> anyhow::Result<Recording> {
+    let (recording, _, is_cut_short) = find(path)?;
+    warn(recording.name(), &Skipped::default(), is_cut_short);
+    Ok(recording)
+}
+
+fn find(path: &Path) -> anyhow::Result<(Recording, Skipped, bool)> {
     let input = Input::open(path);
     let input = input.map_err(|error| what_it_is::explained(path, error.into()))?;
+    match of_input(input)? {
+        Ok(found) => Ok(found),
+        Err(name) => bail!(
+            "{name} is no recording of Flight Recorder, and no other file has events; `hprof-rs summary` shows its contents"
+        ),
+    }
+}
+
+/// The recording of an input, or the name of one that is none.
+fn of_input(input: Input) -> anyhow::Result<Result<(Recording, Skipped, bool), String>> {
+    let (file_bytes, compression) = (input.file_bytes, input.compression);
     let (input, is_cut_short) = match recordings::open(input)? {
         Opened::Recording {
             input,
             is_cut_short,
         } => (input, is_cut_short),
-        Opened::Other(input) => bail!(
-            "{} is no recording of Flight Recorder, and no other file has events; `hprof-rs summary` shows its contents",
-            input.name
-        ),
+        Opened::Other(input) => return Ok(Err(input.name)),
     };
     let (types, skipped) = with_bar(&input, |bytes, passed| any::types(bytes, passed));
-    warn(&input.name, &skipped, is_cut_short);
-    Ok(Recording { input, types })
+    let recording = Recording {
+        input,
+        file_bytes,
+        compression,
+        types,
+    };
+    Ok(Ok((recording, skipped, is_cut_short)))
 }
 
 fn warn(name: &str, skipped: &Skipped, is_cut_short: bool) {
@@ -118,13 +155,50 @@ impl Recording {
         )
     }
 
-    /// A part of a sentence that names types whose events have stacks.
+    /// The type of events with stacks that is asked for.
+    ///
+    /// # Errors
+    /// As [`Self::of_name`], or if its events have no stacks.
+    pub fn with_stacks_of(&self, asked: &str) -> anyhow::Result<(&str, &Type)> {
+        let (name, of) = self.of_name(asked)?;
+        if of.with_stacks == 0 {
+            bail!(
+                "{}: none of its {} events {name} has a stack to show; `hprof-rs events {} --event {name}` lists them",
+                self.name(),
+                of.count,
+                self.name()
+            );
+        }
+        Ok((name, of))
+    }
+
+    /// The events of a type as a profile.
+    ///
+    /// # Errors
+    /// Those of [`read_one_type`].
+    pub fn profile(
+        &self,
+        name: &str,
+        of: &Type,
+        options: &ReadOptions<'_>,
+    ) -> Result<Contents, ReadError> {
+        let bytes = of.bytes_field();
+        read_one_type(
+            self.input.mapped().unwrap_or_default(),
+            OneType { name, bytes },
+            options,
+        )
+    }
+
+    /// A part of a sentence that names types whose events have stacks, with the number of these.
     pub fn with_stacks(&self) -> String {
         let types = self.types.iter().filter(|(_, of)| of.with_stacks > 0);
         let mut types: Vec<(&String, &Type)> = types.collect();
         types.sort_by_key(|(_, of)| std::cmp::Reverse(of.with_stacks));
-        let most = types.iter().take(NAMED * 2);
-        let names: Vec<&str> = most.map(|(name, _)| &***name).collect();
+        let most = types.iter().take(LISTED);
+        let names: Vec<String> = most
+            .map(|(name, of)| format!("{name} ({})", of.with_stacks))
+            .collect();
         match names.is_empty() {
             true => "no event of it has a stack".to_owned(),
             false => format!(

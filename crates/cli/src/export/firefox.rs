@@ -147,8 +147,8 @@ impl Writer<'_> {
 
 fn weight_type(measure: Measure) -> WeightType {
     match measure {
-        Measure::Time | Measure::Contention | Measure::Waits => WeightType::TracingMs,
-        Measure::AllocatedBytes | Measure::LiveBytes => WeightType::Bytes,
+        measure if measure.is_time() => WeightType::TracingMs,
+        measure if measure.unit() == "bytes" => WeightType::Bytes,
         _ => WeightType::Samples,
     }
 }

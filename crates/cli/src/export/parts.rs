@@ -123,6 +123,9 @@ impl Parts {
             (Measure::NativeSamples, "samples in native code"),
             (Measure::Waits, "waits for notifications"),
             (Measure::NativeBytes, "bytes of native memory"),
+            (Measure::Events, "events of one type"),
+            (Measure::EventTime, "times of events of one type"),
+            (Measure::EventBytes, "bytes of events of one type"),
         ] {
             if counted.contains(&measure) {
                 all.push(format!("{what}, for which HPROF has no place"));

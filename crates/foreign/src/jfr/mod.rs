@@ -17,6 +17,7 @@ mod events;
 pub mod facts;
 mod metadata;
 mod moments;
+pub mod one_type;
 mod parks;
 mod plan;
 mod pools;

@@ -132,6 +132,9 @@ impl Words {
             }
             Measure::LiveBytes | Measure::LiveObjects => ("Alive from here", "From here and calls"),
             Measure::Contention | Measure::Waits => ("Waited here", "Here and in calls"),
+            Measure::Events | Measure::EventTime | Measure::EventBytes => {
+                ("Here", "Here and in calls")
+            }
         };
         Self {
             own,

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::CLASS_FILE;
 use super::profile::Profile;
 use crate::table::FrameIndex;
-use crate::weights::{Measure, Weights};
+use crate::weights::Weights;
 
 /// The frames that all profiles of a file share.
 #[derive(Default)]
@@ -93,8 +93,8 @@ fn one(profile: &Profile<'_>, weights: &Weights, frames: &mut Frames) -> Value {
         costs.push(weights.missing());
     }
     let unit = match weights.measure {
-        Measure::Time | Measure::Contention | Measure::Waits => "milliseconds",
-        Measure::AllocatedBytes | Measure::LiveBytes => "bytes",
+        measure if measure.is_time() => "milliseconds",
+        measure if measure.unit() == "bytes" => "bytes",
         _ => "none",
     };
     json!({

@@ -242,7 +242,10 @@ impl<'a> Packer<'a> {
         let mut counts: Vec<((u32, u8), u64)> = Vec::new();
         let mut all: Vec<(u32, u32, u64)> = Vec::new();
         let of_measure = (timeline.moments.iter()).filter(|it| it.measure == measure);
-        let lasts = matches!(measure, Measure::Contention | Measure::Waits);
+        let lasts = matches!(
+            measure,
+            Measure::Contention | Measure::Waits | Measure::EventTime
+        );
         let whole = match lasts {
             true => of_measure
                 .clone()
@@ -353,7 +356,9 @@ fn rate_of(timeline: &Timeline, measure: Measure) -> (f64, String) {
     };
     match (cores, measure) {
         (Some(nanos), _) => (nanos as f64 / NANOS_PER_SECOND, "cores".to_owned()),
-        (_, Measure::Contention | Measure::Waits) => (1.0 / NANOS_PER_SECOND, "threads".to_owned()),
+        (_, Measure::Contention | Measure::Waits | Measure::EventTime) => {
+            (1.0 / NANOS_PER_SECOND, "threads".to_owned())
+        }
         _ => (1.0, format!("{}/s", measure.unit())),
     }
 }

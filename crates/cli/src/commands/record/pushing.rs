@@ -191,6 +191,7 @@ impl Pushing {
             compression: Compression::None,
             modified: Some(SystemTime::now()),
             window: None,
+            event: None,
             contents,
         };
         for parcel in parcels(&opened, &self.resource, self.sender.destination())? {

@@ -164,6 +164,11 @@ impl<'a> Event<'a, '_, '_> {
         Some(self.names.builder.trace_of(thread, frames))
     }
 
+    /// Returns whether the event has a stack.
+    pub fn has_stack(&self) -> bool {
+        matches!(self.raw("stackTrace"), Some(Raw::Entry(_, key)) if key != 0)
+    }
+
     /// The thread of the event, if it has one.
     pub fn thread(&mut self) -> Option<ThreadSerial> {
         let thread = self.raw("eventThread").or(self.raw("sampledThread"));
@@ -386,6 +391,15 @@ pub struct Type {
     pub has_stacks: bool,
     /// Its fields that are no arrays.
     pub fields: Vec<Field>,
+}
+
+impl Type {
+    /// The first field of bytes, such as `bytesRead`.
+    pub fn bytes_field(&self) -> Option<&str> {
+        let mut fields = self.fields.iter();
+        let found = fields.find(|field| field.shape == Shape::Bytes);
+        found.map(|field| &*field.name)
+    }
 }
 
 /// Counts the events of a recording by type, also types that it declares and has no event of.

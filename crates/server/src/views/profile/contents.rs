@@ -461,6 +461,7 @@ fn kind(measure: Measure) -> &'static str {
         | Measure::LiveObjects
         | Measure::NativeBytes => "allocation",
         Measure::Contention | Measure::Waits => "contention",
+        Measure::Events | Measure::EventTime | Measure::EventBytes => "events",
     }
 }
 
