@@ -313,6 +313,7 @@ fn no_command_lets_control_or_bidi_characters_through() {
             &["events", "--event", "jdk.ExecutionSample", "--json"],
             &["samples", "--event", "jdk.ExecutionSample"],
             &["samples", "--event", "jdk.ExecutionSample", "--json"],
+            &["query", "--tables"],
             &["slow"],
             &["slow", "--json"],
             &["sites", "--stacks"],

@@ -139,6 +139,7 @@ fn all_events_are_drawn(scene: &Scene) {
 fn all_events_are_listed(release: u32) {
     let scene = recorded(release);
     all_events_are_drawn(&scene);
+    all_events_are_tables(&scene);
     let reads = events(&scene, "jdk.SocketRead", "host", "");
     let reads: Vec<Value> = reads
         .into_iter()
@@ -220,6 +221,92 @@ fn all_events_are_listed(release: u32) {
         &["events", "r.jfr", "--event", "jdk.JavaMonitorWait"],
     );
     assert!(error.contains("its settings leave it out"), "{error}");
+}
+
+/// The rows of a query, each an array.
+fn rows(scene: &Scene, sql: &str) -> Vec<Value> {
+    let answer = json(scene, &["query", "r.jfr", sql, "--json", "--arrays"]);
+    answer["rows"].as_array().expect("rows").clone()
+}
+
+/// Each type of events is a table.
+fn all_events_are_tables(scene: &Scene) {
+    let one = |sql: &str| rows(scene, sql).remove(0);
+    let sql = "SELECT count(*), sum(bytesRead), min(duration) >= 0 FROM jdk.SocketRead
+               WHERE stackTrace LIKE '%RecordedEvents.readSocket%'";
+    assert_eq!(one(sql), serde_json::json!([40, 120, 1]));
+    let sql = "SELECT sum(bytesRead) FROM FileRead WHERE path LIKE '%known.bin'";
+    assert_eq!(one(sql), serde_json::json!([210]));
+    let sql = "SELECT count(*), sum(size), sum(items), sum(express), max(price), min(eventThread)
+               FROM acme.Order WHERE topFrame LIKE 'RecordedEvents.order (%'";
+    assert_eq!(
+        one(sql),
+        serde_json::json!([12, 78_000, -66, 6, 11.5, "main"])
+    );
+    // Start times are in the order of the text and of the number.
+    let sql = "SELECT group_concat(items), min(startTime LIKE '20__-%Z'), max(length(startTime))
+               FROM (SELECT * FROM \"acme.order\" ORDER BY startTime)";
+    let ordered = "0,-1,-2,-3,-4,-5,-6,-7,-8,-9,-10,-11";
+    assert_eq!(one(sql), serde_json::json!([ordered, 1, 30]));
+    let sql = "SELECT count(*) FROM acme.Order a JOIN Plain b ON b.startNanos >= a.startNanos";
+    assert_eq!(one(sql), serde_json::json!([12]));
+    assert_eq!(
+        one("SELECT count(*) FROM acme.Never"),
+        serde_json::json!([0])
+    );
+    let same = "SELECT (SELECT count(*) FROM jdk.JavaExceptionThrow),
+                count(*) FROM JavaExceptionThrow WHERE thrownClass = 'RecordedEvents$Refused'";
+    assert_eq!(one(same)[1], 25);
+
+    let listed = stdout(&run(
+        &mut scene.hprof_rs(&["query", "r.jfr", "--tables"]),
+        "",
+    ));
+    assert!(
+        listed.contains("acme.Order: 12 rows, Order Placed"),
+        "{listed}"
+    );
+    assert!(!listed.contains("acme.Never"), "{listed}");
+    let schema = json(scene, &["query", "r.jfr", "--json"]);
+    let tables = schema["tables"].as_array().expect("tables");
+    let order = tables.iter().find(|it| it["name"] == "acme.Order");
+    let order = order.expect("the table");
+    assert_eq!(
+        (&order["short_name"], &order["rows"]),
+        (&"Order".into(), &12.into())
+    );
+    let columns = order["columns"].as_array().expect("columns");
+    let names: Vec<&str> = columns
+        .iter()
+        .filter_map(|it| it["name"].as_str())
+        .collect();
+    let expected = [
+        "startTime",
+        "startNanos",
+        "duration",
+        "eventThread",
+        "customer",
+        "size",
+    ];
+    assert!(
+        expected.iter().all(|name| names.contains(name)),
+        "{names:?}"
+    );
+
+    for (sql, expected) in [
+        (
+            "SELECT * FROM jdk.SockedRead",
+            "did you mean jdk.SocketRead?",
+        ),
+        ("SELECT hots FROM jdk.SocketRead", "did you mean host?"),
+        ("DROP TABLE x", "SELECT * FROM jdk.SocketRead"),
+        ("SELECT field('0x1', 'a')", "there is no function field"),
+    ] {
+        let output = run(&mut scene.hprof_rs(&["query", "r.jfr", sql]), "");
+        assert!(!output.status.success(), "{sql}");
+        let error = stderr(&output);
+        assert!(error.contains(expected), "{sql}: {error}");
+    }
 }
 
 #[test]

@@ -1,4 +1,6 @@
-//! `hprof-rs query`: SQL over a heap dump.
+//! `hprof-rs query`: SQL over a heap dump or the events of a recording.
+
+mod recorded;
 
 use std::io;
 use std::path::PathBuf;
@@ -7,9 +9,10 @@ use std::process::ExitCode;
 use anyhow::{Context, anyhow};
 use clap::Args;
 use hprof_analysis::snapshot::decimal;
-use rusqlite::{Rows, Statement};
+use rusqlite::{Connection, Rows};
 use serde_json::{Map, Value, json};
 
+use crate::events::{self, Recording};
 use crate::export::sheet;
 use crate::query::{self, Cell, FUNCTIONS, TABLES};
 use crate::render::out::{self, Out, tell};
@@ -17,21 +20,26 @@ use crate::render::screen::{Align, Style, count, cut, print, print_json, printab
 use crate::render::table::{self, Parts};
 use crate::snapshot::{self, OpenArguments};
 
-/// Query a heap dump with SQL.
+/// Query a heap dump, or the events of a recording, with SQL.
 ///
-/// The tables are objects, classes, references, fields, strings, roots and threads. Without a query,
-/// the command lists their columns. The SQL is SQLite's; docs/query.md has more.
+/// The tables of a heap dump are objects, classes, references, fields, strings, roots and threads; a recording (JFR)
+/// has one for each type of events, such as jdk.SocketRead. Without a query, the command lists their columns. The SQL is
+/// SQLite's; docs/query.md has more.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Query {
-    /// A heap dump in binary format, plain or compressed with gzip, zip, zstd, xz or
-    /// bzip2; `-` for standard input.
+    /// A heap dump in binary format or a recording (JFR), plain or compressed with gzip, zip, zstd, xz or
+    /// bzip2; `-` for a heap dump on standard input.
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 
     /// The query; `-` reads it from standard input.
     #[arg(value_name = "SQL")]
     sql: Option<String>,
+
+    /// List the tables with their columns; those of a recording with the number of events.
+    #[arg(long, conflicts_with = "sql")]
+    tables: bool,
 
     #[command(flatten)]
     look: OpenArguments,
@@ -61,6 +69,9 @@ Examples:
   hprof-rs query heap.hprof \"SELECT value, count(*) AS n FROM strings GROUP BY value ORDER BY n DESC\"
   hprof-rs query heap.hprof \"SELECT source_class, name, count(*) FROM references
                              WHERE target = '0x7ffd00770' GROUP BY 1, 2\"
+  hprof-rs query recording.jfr --tables                      the types of events and their fields
+  hprof-rs query recording.jfr \"SELECT host, count(*), sum(bytesRead), max(duration) / 1e6 AS ms
+                               FROM jdk.SocketRead GROUP BY host ORDER BY ms DESC\"
   hprof-rs query heap.hprof \"SELECT id, field(id, 'user.name') FROM objects
                              WHERE class = 'com.example.Session'\" --csv > sessions.csv";
 
@@ -73,6 +84,16 @@ const WIDEST: usize = 100;
 
 impl Query {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        let recording = match &self.file {
+            Some(file) => events::open_if_recording(file)?,
+            None => None,
+        };
+        if let (Some(recording), None) = (&recording, &self.sql) {
+            return match self.json {
+                true => print_json(&recorded::schema(recording)),
+                false => print(&recorded::tables(recording, Style::of_stdout())),
+            };
+        }
         let (Some(file), Some(sql)) = (&self.file, &self.sql) else {
             return match self.json {
                 true => print_json(&schema()),
@@ -83,12 +104,40 @@ impl Query {
             "-" => io::read_to_string(io::stdin()).context("the query on standard input")?,
             sql => sql.to_owned(),
         };
+        if let Some(recording) = recording {
+            return self.events(&recording, &sql);
+        }
         query::check(&sql)?;
         let snapshot = snapshot::open(file, &self.look)?;
         let name = snapshot.name.clone();
         let (connection, heap) = query::connect(snapshot)?;
-        let explained = |error: rusqlite::Error| anyhow!("{}", query::explain(&error));
-        let mut statement = (connection.prepare(&query::prepare(&sql))).map_err(explained)?;
+        let answer = Asked {
+            name: &name,
+            connection: &connection,
+            sql: &query::prepare(&sql),
+            explain: &|error| query::explain(error),
+            hints: &|| heap.hints(),
+        };
+        self.answer(&answer)
+    }
+
+    /// Queries the events of a recording.
+    fn events(&self, recording: &Recording, sql: &str) -> anyhow::Result<ExitCode> {
+        query::check_of(sql, "SELECT * FROM jdk.SocketRead ORDER BY duration DESC")?;
+        let views = query::recorded::views(&recording.types);
+        let connection = query::recorded::connect(recording, sql)?;
+        self.answer(&Asked {
+            name: recording.name(),
+            connection: &connection,
+            sql: &query::recorded::prepare(sql, &views),
+            explain: &|error| query::recorded::explain(error, &views),
+            hints: &Vec::new,
+        })
+    }
+
+    fn answer(&self, asked: &Asked<'_>) -> anyhow::Result<ExitCode> {
+        let explained = |error: rusqlite::Error| anyhow!("{}", (asked.explain)(&error));
+        let mut statement = asked.connection.prepare(asked.sql).map_err(explained)?;
         let head: Vec<String> = (statement.column_names().iter())
             .map(|name| (*name).to_owned())
             .collect();
@@ -98,11 +147,18 @@ impl Query {
             None if out::is_terminal() && !self.csv && !self.json => ON_TERMINAL,
             None => u64::MAX,
         };
-        let mut answer = Answer::new(&mut statement, limit, head.len()).map_err(explained)?;
+        let rows = statement.query([]).map_err(explained)?;
+        let mut answer = Answer {
+            rows,
+            left: limit,
+            columns: head.len(),
+            is_cut: false,
+            explain: asked.explain,
+        };
         let mut out = Out::new();
         if self.json {
-            write_json(&mut out, &name, &head, self.arrays, &mut answer)?;
-            write_notes(&mut out, answer.is_cut, &heap.hints())?;
+            write_json(&mut out, asked.name, &head, self.arrays, &mut answer)?;
+            write_notes(&mut out, answer.is_cut, &(asked.hints)())?;
         } else if self.csv {
             write_csv(&mut out, &head, &mut answer)?;
         } else {
@@ -115,12 +171,26 @@ impl Query {
                 count(limit)
             );
         }
-        for hint in heap.hints() {
+        for hint in (asked.hints)() {
             tell!("hprof-rs: {hint}");
         }
         Ok(ExitCode::SUCCESS)
     }
 }
+
+/// A query and what it is asked of.
+struct Asked<'a> {
+    /// The name of the file.
+    name: &'a str,
+    connection: &'a Connection,
+    sql: &'a str,
+    explain: Explain<'a>,
+    /// Sentences about the answer, once it is there.
+    hints: &'a dyn Fn() -> Vec<String>,
+}
+
+/// Explains an error of a query.
+type Explain<'a> = &'a dyn Fn(&rusqlite::Error) -> String;
 
 /// The rows of an answer as they come.
 struct Answer<'s> {
@@ -128,21 +198,13 @@ struct Answer<'s> {
     left: u64,
     columns: usize,
     is_cut: bool,
+    explain: Explain<'s>,
 }
 
-impl<'s> Answer<'s> {
-    fn new(statement: &'s mut Statement<'_>, limit: u64, columns: usize) -> rusqlite::Result<Self> {
-        Ok(Self {
-            rows: statement.query([])?,
-            left: limit,
-            columns,
-            is_cut: false,
-        })
-    }
-
+impl Answer<'_> {
     fn next(&mut self) -> anyhow::Result<Option<Vec<Cell<'static>>>> {
         let row = self.rows.next();
-        let row = row.map_err(|error| anyhow!("{}", query::explain(&error)))?;
+        let row = row.map_err(|error| anyhow!("{}", (self.explain)(&error)))?;
         let Some(row) = row else {
             return Ok(None);
         };

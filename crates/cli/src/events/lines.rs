@@ -207,7 +207,8 @@ impl Visitor for Reader<'_> {
     }
 }
 
-fn cell(event: &mut Event<'_, '_, '_>, field: &Field) -> Cell {
+/// The value of a field of an event.
+pub fn cell(event: &mut Event<'_, '_, '_>, field: &Field) -> Cell {
     let name = &*field.name;
     let cell = match field.shape {
         Shape::Number => event.number(name).map(Cell::Number),

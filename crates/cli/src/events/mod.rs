@@ -16,7 +16,9 @@ use crate::recordings::{self, Opened};
 use crate::render::out::tell;
 use crate::{memory, open, what_it_is};
 
-pub use lines::{Line, Lines, Order};
+#[cfg(feature = "query")]
+pub use lines::cell;
+pub use lines::{Cell, Line, Lines, Order};
 
 /// Types that an error names as near.
 const NAMED: usize = 3;
@@ -65,6 +67,26 @@ fn find(path: &Path) -> anyhow::Result<(Recording, Skipped, bool)> {
             "{name} is no recording of Flight Recorder, and no other file has events; `hprof-rs summary` shows its contents"
         ),
     }
+}
+
+/// Opens a file if it is a recording. Standard input is none, as it can be read only once.
+///
+/// # Errors
+/// If it is a recording and cannot be read.
+#[cfg(feature = "query")]
+pub fn open_if_recording(path: &Path) -> anyhow::Result<Option<Recording>> {
+    if !path.is_file() {
+        return Ok(None);
+    }
+    // The command that reads the file otherwise has the better message.
+    let Ok(input) = Input::open(path) else {
+        return Ok(None);
+    };
+    let Ok((recording, skipped, is_cut_short)) = of_input(input)? else {
+        return Ok(None);
+    };
+    warn(recording.name(), &skipped, is_cut_short);
+    Ok(Some(recording))
 }
 
 /// The recording of an input, or the name of one that is none.
@@ -234,6 +256,14 @@ impl Recording {
             }
             (None, _) => format!("no event {name} was recorded; {enable}"),
         }
+    }
+
+    /// Reads events, whose damage was reported when the recording was opened.
+    #[cfg(feature = "query")]
+    pub fn visit(&self, visitor: &mut dyn Visitor) -> any::Read {
+        with_bar(&self.input, |bytes, passed| {
+            any::read(bytes, visitor, passed)
+        })
     }
 
     /// The first events of a type in an order.

@@ -10,6 +10,7 @@ mod fields;
 mod functions;
 mod notes;
 mod objects;
+pub mod recorded;
 mod references;
 mod roots;
 mod strings;
@@ -29,7 +30,7 @@ use rusqlite::Connection;
 pub use errors::explain;
 pub use functions::FUNCTIONS;
 pub use table::{Cell, Column, cell_of};
-pub use text::{check, prepare};
+pub use text::{check, check_of, prepare};
 
 use notes::Notes;
 use table::Rows;

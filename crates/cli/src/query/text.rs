@@ -7,6 +7,17 @@ use anyhow::bail;
 /// # Errors
 /// The error names the replacement.
 pub fn check(sql: &str) -> anyhow::Result<()> {
+    check_of(
+        sql,
+        "SELECT class, count(*) AS n FROM objects GROUP BY class ORDER BY n DESC",
+    )
+}
+
+/// As [`check`], with an example for those whose query is none.
+///
+/// # Errors
+/// The error names the replacement.
+pub fn check_of(sql: &str, example: &str) -> anyhow::Result<()> {
     let first = tokens(sql).find(|token| !token.is_blank);
     let word = first.map_or("", |token| token.text);
     let asks = ["select", "with", "values", "explain"];
@@ -14,8 +25,7 @@ pub fn check(sql: &str) -> anyhow::Result<()> {
         return Ok(());
     }
     bail!(
-        "a query begins with SELECT, WITH, VALUES or EXPLAIN{}; for example\n  \
-         SELECT class, count(*) AS n FROM objects GROUP BY class ORDER BY n DESC",
+        "a query begins with SELECT, WITH, VALUES or EXPLAIN{}; for example\n  {example}",
         match word {
             "" => String::new(),
             word => format!(", not with {word}"),
@@ -37,14 +47,15 @@ pub fn prepare(sql: &str) -> String {
 }
 
 #[derive(Debug, PartialEq)]
-struct Token<'a> {
-    text: &'a str,
+pub(super) struct Token<'a> {
+    /// Its characters.
+    pub(super) text: &'a str,
     /// White space or a comment.
-    is_blank: bool,
+    pub(super) is_blank: bool,
 }
 
 /// Words, quoted texts, comments and single other characters.
-fn tokens(sql: &str) -> impl Iterator<Item = Token<'_>> {
+pub(super) fn tokens(sql: &str) -> impl Iterator<Item = Token<'_>> {
     let mut rest = sql;
     std::iter::from_fn(move || {
         let first = rest.chars().next()?;
