@@ -105,6 +105,18 @@ public class RecordingCorpus {
             case "slow-socket": SlowSocket.run(); break;
             case "slow-file": SlowFile.run(); break;
             case "new-threads": NewThreads.run(); break;
+            case "nearly-full": NearlyFull.run(); break;
+            case "large-arrays": LargeArrays.run(); break;
+            case "asserts": Asserts.run(); break;
+            case "splits": Splits.run(); break;
+            case "shared-map": SharedMap.run(); break;
+            case "streams": Streams.run(); break;
+            case "missing-classes": MissingClasses.run(); break;
+            case "direct-buffers": DirectBuffers.run(); break;
+            case "healthy-cache": HealthyCache.run(); break;
+            case "healthy-streams": HealthyStreams.run(); break;
+            case "healthy-files": HealthyFiles.run(); break;
+            case "healthy-futures": HealthyFutures.run(); break;
             case "healthy-computes": threads(1, HealthyComputes::work); break;
             case "healthy-waits": HealthyWaits.run(); break;
             case "healthy-maps": HealthyMaps.run(); break;
@@ -612,6 +624,206 @@ public class RecordingCorpus {
             while (goesOn()) {
                 handle();
             }
+        }
+    }
+
+    /** Needs -Xmx64m: keeps most of the heap, and allocates so little that collections are short. */
+    static class NearlyFull {
+        static final List<byte[]> KEPT = new ArrayList<>();
+
+        static void load() {
+            for (int i = 0; i < 40; i++) {
+                byte[] bytes = new byte[5_000];
+                sink += bytes[3];
+            }
+        }
+
+        static void run() {
+            long blocks = Runtime.getRuntime().maxMemory() * 80 / 100 / 10_016;
+            for (long i = 0; i < blocks; i++) {
+                KEPT.add(new byte[10_000]);
+            }
+            while (goesOn()) {
+                load();
+                sleep(10);
+            }
+        }
+    }
+
+    /** Needs -Xmx256m, so that regions of G1 have 1 MB. */
+    static class LargeArrays {
+        static final ArrayDeque<byte[]> LAST = new ArrayDeque<>();
+
+        static byte[] image() {
+            return new byte[3_000_000];
+        }
+
+        static void run() {
+            while (goesOn()) {
+                LAST.add(image());
+                if (LAST.size() > 30) {
+                    LAST.poll();
+                }
+                sleep(2);
+            }
+        }
+    }
+
+    static class Asserts {
+        static void check(int i) {
+            if (i % 2 == 0) {
+                throw new AssertionError("even: " + i);
+            }
+        }
+
+        static void run() {
+            for (int i = 0; goesOn(); i++) {
+                try {
+                    check(i);
+                } catch (AssertionError e) {
+                    sink++;
+                }
+                sleep(5);
+            }
+        }
+    }
+
+    static class Splits {
+        static final String TEXT = String.join(";", java.util.Collections.nCopies(2_000, "column"));
+
+        static void words() {
+            for (String word : TEXT.split(";")) {
+                sink += word.length();
+            }
+        }
+
+        static void run() throws Exception {
+            threads(2, () -> {
+                while (goesOn()) {
+                    words();
+                }
+            });
+        }
+    }
+
+    /** The lock is that of a class of the JDK. */
+    static class SharedMap {
+        static final Map<Integer, Long> COUNTS = java.util.Collections.synchronizedMap(new HashMap<>());
+
+        static void count(int i) {
+            COUNTS.compute(i % 10, (key, value) -> {
+                sleep(25);
+                return value == null ? 1 : value + 1;
+            });
+        }
+
+        static void run() throws Exception {
+            threads(6, () -> {
+                for (int i = 0; goesOn(); i++) {
+                    count(i);
+                }
+            });
+        }
+    }
+
+    static class Streams {
+        static final List<Integer> PRICES = new ArrayList<>();
+
+        static void total() {
+            sink += PRICES.stream().map(price -> price * 31 + 1000).reduce(0, Integer::sum);
+        }
+
+        static void run() throws Exception {
+            for (int i = 0; i < 10_000; i++) {
+                PRICES.add(i * 1000);
+            }
+            threads(2, () -> {
+                while (goesOn()) {
+                    total();
+                }
+            });
+        }
+    }
+
+    static class MissingClasses {
+        static void find(int i) {
+            try {
+                Class.forName("com.acme.plugin.Missing" + i % 50);
+            } catch (ClassNotFoundException e) {
+                sink++;
+            }
+        }
+
+        static void run() {
+            for (int i = 0; goesOn(); i++) {
+                find(i);
+            }
+        }
+    }
+
+    /** Needs -XX:MaxDirectMemorySize=16m: buffers that are not freed until the JDK asks for a collection. */
+    static class DirectBuffers {
+        static void send() {
+            java.nio.ByteBuffer buffer = java.nio.ByteBuffer.allocateDirect(4 << 20);
+            sink += buffer.get(5);
+        }
+
+        static void run() {
+            while (goesOn()) {
+                send();
+            }
+        }
+    }
+
+    /** Needs -Xmx256m: keeps a part of the heap. */
+    static class HealthyCache {
+        static final ArrayDeque<byte[]> CACHE = new ArrayDeque<>();
+
+        static void run() {
+            while (goesOn()) {
+                for (int i = 0; i < 10; i++) {
+                    CACHE.add(new byte[10_000]);
+                }
+                while (CACHE.size() > 2_000) {
+                    CACHE.poll();
+                }
+                sink += compute(20_000);
+                sleep(10);
+            }
+        }
+    }
+
+    static class HealthyStreams {
+        static void run() {
+            while (goesOn()) {
+                sink += java.util.stream.IntStream.range(0, 1_000).filter(it -> it % 3 == 0).mapToObj(it -> "a" + it)
+                        .mapToInt(String::length).sum();
+                sink += compute(400_000);
+            }
+        }
+    }
+
+    static class HealthyFiles {
+        static void run() throws Exception {
+            File file = File.createTempFile("healthy", ".txt");
+            while (goesOn()) {
+                java.nio.file.Files.write(file.toPath(), new byte[200_000]);
+                sink += java.nio.file.Files.readAllBytes(file.toPath()).length + compute(300_000);
+                sleep(5);
+            }
+            file.delete();
+        }
+    }
+
+    static class HealthyFutures {
+        static void run() throws Exception {
+            ExecutorService pool = Executors.newFixedThreadPool(3);
+            while (goesOn()) {
+                sink += java.util.concurrent.CompletableFuture.supplyAsync(() -> compute(50_000), pool)
+                        .thenCombine(java.util.concurrent.CompletableFuture.supplyAsync(() -> compute(50_000), pool), Long::sum)
+                        .get();
+            }
+            pool.shutdown();
         }
     }
 

@@ -14,6 +14,7 @@ use std::ops::Range;
 
 use hprof_foreign::jfr::facts::Skipped;
 use hprof_stacks::Own;
+use hprof_stacks::load::{Change, Load};
 use serde::Serialize;
 
 pub use place::Place;
@@ -83,6 +84,9 @@ pub struct Findings {
     pub seconds: Option<f64>,
     /// Its start, in milliseconds since 1970-01-01 UTC.
     pub start_millis: Option<i64>,
+    /// The change of CPU use that stands out; none if the load is even, or the recording has no samples of CPU.
+    #[serde(skip)]
+    pub change: Option<(Load, Change)>,
     /// Which classes are the program's.
     pub own: Own,
     /// The findings, worst first. Rules that found nothing are among them, with level `ok`.

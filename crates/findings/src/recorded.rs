@@ -6,7 +6,8 @@ use std::ops::Range;
 use hprof_foreign::jfr::any::{self, Event, Visitor};
 use hprof_foreign::jfr::facts::Skipped;
 use hprof_format::ids::{ThreadSerial, TraceSerial};
-use hprof_stacks::timeline::Window;
+use hprof_stacks::load::{self, Change, Load};
+use hprof_stacks::timeline::{Moment, Timeline, Window};
 use hprof_stacks::{Measure, Own, Stacks, Weight, Weights};
 use rustc_hash::FxHashMap;
 
@@ -105,6 +106,15 @@ pub struct Counter {
     pub value: f64,
 }
 
+/// A report that the code cache is full.
+#[derive(Debug, Clone)]
+pub struct CodeCacheFull {
+    /// The part of it, in the JVM's words.
+    pub part: String,
+    /// The size of the part in bytes, if the recording says.
+    pub size: Option<f64>,
+}
+
 /// A return to the interpreter.
 #[derive(Debug, Clone)]
 pub struct Deoptimization {
@@ -146,12 +156,20 @@ pub struct Recorded {
     pub finalized: BTreeMap<String, f64>,
     /// The stacks of calls of `System.gc`.
     pub asked_collections: Vec<TraceSerial>,
+    /// CPU use of the JVM and of the machine, each a share of all CPUs.
+    pub cpu_loads: Vec<(f64, f64)>,
+    /// The CPUs of the machine.
+    pub cpus: Option<f64>,
     /// Stops of the JVM: start, and the nanoseconds until all threads had stopped.
     pub safepoints: Vec<(i64, f64)>,
     /// Exceptions since the start of the JVM.
     pub thrown_so_far: Vec<Counter>,
     /// Exceptions: stack and class.
     pub thrown: Vec<(TraceSerial, Box<str>)>,
+    /// Errors: stack and class.
+    pub errors: Vec<(TraceSerial, Box<str>)>,
+    /// The JVM's reports that its code cache is full.
+    pub code_cache_full: Vec<CodeCacheFull>,
     /// Returns to the interpreter.
     pub deoptimizations: Vec<Deoptimization>,
     /// Classes that were loaded since the start of the JVM.
@@ -170,11 +188,14 @@ pub struct Recorded {
 }
 
 /// The events that are read.
-const WANTED: [&str; 35] = [
+const WANTED: [&str; 39] = [
     "jdk.ActiveSetting",
     "jdk.ClassDefine",
     "jdk.ClassLoad",
     "jdk.ClassLoadingStatistics",
+    "jdk.CodeCacheFull",
+    "jdk.CPUInformation",
+    "jdk.CPULoad",
     "jdk.CPUTimeSample",
     "jdk.Deoptimization",
     "jdk.ExceptionStatistics",
@@ -187,6 +208,7 @@ const WANTED: [&str; 35] = [
     "jdk.GCHeapConfiguration",
     "jdk.GCHeapSummary",
     "jdk.GCReferenceStatistics",
+    "jdk.JavaErrorThrow",
     "jdk.JavaExceptionThrow",
     "jdk.JavaMonitorEnter",
     "jdk.JavaMonitorWait",
@@ -298,6 +320,17 @@ impl Visitor for Collector {
                 let most = all.finalized.entry(class).or_default();
                 *most = most.max(runs);
             }
+            "jdk.CPULoad" => {
+                let of = |field| event.fraction(field);
+                if let (Some(user), Some(system), Some(machine)) =
+                    (of("jvmUser"), of("jvmSystem"), of("machineTotal"))
+                {
+                    all.cpu_loads.push((user + system, machine));
+                }
+            }
+            "jdk.CPUInformation" => {
+                all.cpus = event.fraction("hwThreads").filter(|&cpus| cpus >= 1.0);
+            }
             "jdk.SystemGC" => all.asked_collections.extend(event.trace()),
             "jdk.SafepointBegin" => all.safepoints.push((event.at, event.duration as f64)),
             "jdk.ExceptionStatistics" => {
@@ -307,6 +340,19 @@ impl Visitor for Collector {
             "jdk.JavaExceptionThrow" => {
                 let class = event.text("thrownClass").into();
                 all.thrown.extend(event.trace().map(|trace| (trace, class)));
+            }
+            "jdk.JavaErrorThrow" => {
+                let class = event.text("thrownClass").into();
+                all.errors.extend(event.trace().map(|trace| (trace, class)));
+            }
+            "jdk.CodeCacheFull" => {
+                let end = event.fraction("reservedTopAddress");
+                let start = event.fraction("startAddress");
+                let size = end.zip(start).map(|(end, start)| end - start);
+                all.code_cache_full.push(CodeCacheFull {
+                    part: event.text("codeBlobType").into_owned(),
+                    size: size.filter(|&size| size > 0.0),
+                });
             }
             "jdk.Deoptimization" => {
                 let site = (
@@ -424,6 +470,44 @@ impl Recorded {
     /// True if events of one of some types were recorded, if there were any.
     pub fn has_any_on(&self, names: &[&str]) -> bool {
         names.iter().any(|&name| self.on.contains(name))
+    }
+
+    /// The CPUs that the program had on average, if that was less than one because other programs kept the machine busy.
+    /// What it did in a second is then less than it would do by itself.
+    pub(crate) fn starved_to(&self) -> Option<f64> {
+        let count = self.cpu_loads.len();
+        if count == 0 {
+            return None;
+        }
+        let average =
+            |of: fn(&(f64, f64)) -> f64| self.cpu_loads.iter().map(of).sum::<f64>() / count as f64;
+        let cores = average(|it| it.0) * self.cpus?;
+        let is_busy = average(|it| it.1) >= 0.9;
+        (is_busy && (0.02..1.0).contains(&cores)).then_some(cores)
+    }
+
+    /// The change of CPU use that stands out.
+    pub(crate) fn change(&self) -> Option<(Load, Change)> {
+        let span = self.span?;
+        let mut moments: Vec<Moment> = self
+            .samples
+            .iter()
+            .map(|sample| Moment {
+                at: sample.at,
+                value: sample.count as u64,
+                trace: sample.trace,
+                thread: None,
+                measure: Measure::Samples,
+            })
+            .collect();
+        moments.sort_by_key(|moment| moment.at);
+        let timeline = Timeline {
+            span,
+            sample_nanos: self.period.map(|nanos| nanos as u64),
+            is_wall: false,
+            moments,
+        };
+        load::change(&timeline, &self.stacks, span)
     }
 
     /// Samples of threads that ran or were in native code, with their number.

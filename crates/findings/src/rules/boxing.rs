@@ -13,7 +13,7 @@ use crate::units::{bytes, percent};
 pub struct Boxing {
     /// Its share of allocation.
     pub share: f64,
-    /// Bytes per second.
+    /// Bytes per second; of CPU time, where other programs left the program less than one CPU.
     pub per_second: f64,
     /// The line that boxes most.
     pub place: Option<Place>,
@@ -47,7 +47,7 @@ impl Figures for Boxing {
         let share = sum / all.max(1.0);
         Self {
             share,
-            per_second: share * super::allocation::rate(recorded),
+            per_second: share * super::allocation::rate_by_itself(recorded),
             place: recorded.place(boxes().map(|it| (it.trace, it.bytes))),
         }
     }

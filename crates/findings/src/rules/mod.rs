@@ -3,14 +3,18 @@
 mod allocation;
 mod boxing;
 mod classes;
+mod code_cache;
 mod collections;
 mod cpu;
 mod deoptimization;
+mod errors;
 mod exceptions;
 mod explicit;
 mod finalizers;
 mod hashes;
+mod heap_full;
 mod io;
+mod large_arrays;
 mod locks;
 mod logging;
 mod pinned;
@@ -28,14 +32,18 @@ use crate::{Finding, Findings, Level, NotJudged};
 pub use allocation::Allocation;
 pub use boxing::Boxing;
 pub use classes::ClassLoading;
+pub use code_cache::CodeCache;
 pub use collections::CollectionPauses;
 pub use cpu::HighCpu;
 pub use deoptimization::Deoptimizations;
+pub use errors::Errors;
 pub use exceptions::Exceptions;
 pub use explicit::ExplicitCollections;
 pub use finalizers::Finalizers;
 pub use hashes::Hashes;
+pub use heap_full::HeapFull;
 pub use io::SlowIo;
+pub use large_arrays::LargeArrays;
 pub use locks::Locks;
 pub use logging::Logging;
 pub use pinned::PinnedCarriers;
@@ -113,6 +121,7 @@ macro_rules! rules {
             Findings {
                 seconds: recorded.span.map(|_| recorded.seconds()),
                 start_millis: recorded.span.map(|span| span.from / 1_000_000),
+                change: recorded.change(),
                 own: recorded.own().clone(),
                 findings,
                 not_judged,
@@ -125,6 +134,8 @@ rules![
     Deoptimizations,
     PinnedCarriers,
     Hashes,
+    CodeCache,
+    Errors,
     Exceptions,
     ClassLoading,
     Finalizers,
@@ -135,7 +146,9 @@ rules![
     Locks,
     SlowIo,
     Safepoints,
+    LargeArrays,
     CollectionPauses,
+    HeapFull,
     Boxing,
     Allocation,
     HighCpu,
