@@ -2,7 +2,7 @@
 
 use hprof_analysis::stacks::Measure;
 use hprof_format::ids::ThreadSerial;
-use hprof_stacks::load::{Load, change, cpu_measure, top_methods};
+use hprof_stacks::load::{Change, Load, change, cpu_measure, top_methods};
 use hprof_stacks::pictures::times::Times;
 use hprof_stacks::timeline::{Timeline, Window};
 use jiff::Timestamp;
@@ -69,12 +69,17 @@ fn rates(load: &Load) -> Vec<f64> {
 pub fn sentence(opened: &Opened) -> Option<String> {
     let (timeline, window) = times(opened)?;
     let (load, found) = change(timeline, &opened.contents.stacks, window)?;
-    Some(format!(
+    Some(printable(&in_words(&load, &found)))
+}
+
+/// A change in a sentence with clock times, which may have any characters of names.
+pub fn in_words(load: &Load, found: &Change) -> String {
+    format!(
         "Between {} and {} {}",
         clock(found.window.from),
         clock(found.window.to),
-        printable(&found.words(&load))
-    ))
+        found.words(load)
+    )
 }
 
 /// A table of costs of a measure by stretches of time; `None` if the file has no times.
@@ -142,14 +147,17 @@ pub fn table_json(opened: &Opened, measure: Measure) -> Option<Value> {
 pub fn change_json(opened: &Opened) -> Value {
     let found = times(opened)
         .and_then(|(timeline, window)| change(timeline, &opened.contents.stacks, window));
-    let change = found.map(|(load, found)| {
-        json!({
-            "from": iso(found.window.from), "to": iso(found.window.to), "unit": load.unit(),
-            "rate": found.rate, "otherwise": found.otherwise,
-            "method": found.method, "share": found.share,
-        })
-    });
+    let change = found.map(|(load, found)| as_json(&load, &found));
     change.unwrap_or_default()
+}
+
+/// A change as JSON.
+pub fn as_json(load: &Load, found: &Change) -> Value {
+    json!({
+        "from": iso(found.window.from), "to": iso(found.window.to), "unit": load.unit(),
+        "rate": found.rate, "otherwise": found.otherwise,
+        "method": found.method, "share": found.share,
+    })
 }
 
 /// The load and its change as JSON; null if the file has no times.

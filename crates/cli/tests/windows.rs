@@ -360,4 +360,17 @@ fn a_burst_is_said_with_its_time_and_method() {
         line.ends_with(" % of the difference in Phases.alpha."),
         "{line}"
     );
+
+    // Findings of a recording say the same.
+    let written = run(&mut scene.hprof_rs(&["convert", name, "-o", "b.jfr"]), "");
+    assert!(written.status.success(), "{}", stderr(&written));
+    let samples = json(&scene, &["samples", "--json", "b.jfr"]);
+    assert_eq!(samples["change"]["method"], "Phases.alpha");
+    let report = json(&scene, &["report", "--json", "b.jfr"]);
+    assert_eq!(report["change"], samples["change"]);
+    let said = report["change_sentence"].as_str().expect("a sentence");
+    for form in [&["report", "b.jfr"][..], &["report", "--md", "b.jfr"]] {
+        let text = stdout(&run(&mut scene.hprof_rs(form), ""));
+        assert!(text.contains(said), "{said}: {text}");
+    }
 }

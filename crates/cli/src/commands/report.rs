@@ -56,6 +56,10 @@ pub struct ReportCommand {
     /// innermost line of the program [default: all but the JDK, runtimes of languages and known libraries].
     #[arg(long, value_name = "PATTERN")]
     own: Vec<String>,
+
+    /// Fail if the file is no recording, for programs that ask for findings.
+    #[arg(long, hide = true)]
+    findings: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -92,6 +96,12 @@ impl ReportCommand {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         if let Some(recording) = findings::recording(&self.heap.file)? {
             return self.judge_recording(recording);
+        }
+        if self.findings {
+            bail!(
+                "{} is no recording of Flight Recorder, and no other file has findings",
+                self.heap.file.display()
+            );
         }
         if !self.own.is_empty() {
             bail!(

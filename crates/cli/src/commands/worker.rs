@@ -23,6 +23,7 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 use serde_json::{Value, json};
 
 use super::{convert, summary};
+use crate::findings;
 use crate::gc;
 use crate::memory::MemoryArgument;
 use crate::open::{self, Opened};
@@ -95,9 +96,10 @@ Examples:
   hprof-rs worker --database postgres://hprof@db.example.com/hprof --store /mnt/dumps --jobs 4 --memory 32G
   hprof-rs worker --database-file db.url --store /mnt/dumps --health 0.0.0.0:8080";
 
-/// The names of files with the collections and the thread dumps of a recording, without `.json` and `.html`.
+/// The names of files with the collections, the thread dumps and the findings of a recording, without `.json` and `.html`.
 const GC: &str = "gc";
 const STACKS: &str = "stacks";
+const FINDINGS: &str = "findings";
 /// The rows of each list in the summary of a profile.
 const ROWS: usize = 100;
 
@@ -260,7 +262,7 @@ impl Analyser<'_> {
         Ok(outcome)
     }
 
-    /// Adds what a file has beside a profile: collections of a recording, thread dumps, dumps of monitors.
+    /// Adds what a file has beside a profile: collections and findings of a recording, thread dumps, dumps of monitors.
     fn of_recording(&self, file: &Path, outcome: &mut Value) -> anyhow::Result<()> {
         let logs = [self.collections(file, GC)?, self.threads(file, STACKS)?];
         for log in logs.into_iter().flatten() {
@@ -272,6 +274,28 @@ impl Analyser<'_> {
             if outcome["headline"].is_null() {
                 outcome["headline"] = log["headline"].clone();
             }
+        }
+        self.findings(file, outcome)
+    }
+
+    /// Writes the findings of a recording as JSON and as a page, and adds the number of those that are not OK.
+    fn findings(&self, file: &Path, outcome: &mut Value) -> anyhow::Result<()> {
+        let Some(recording) = findings::recording(file)? else {
+            return Ok(());
+        };
+        let mut judged = findings::read(recording, &[]);
+        self.name.clone_into(&mut judged.file);
+        // Without any, the recording has events of none of the rules.
+        if judged.findings.findings.is_empty() {
+            return Ok(());
+        }
+        let alarms = judged.findings.alarms().count();
+        self.write_both(FINDINGS, &serde_json::to_value(&judged)?, &sheet::FINDINGS)?;
+        outcome["summary"]["findings"] = alarms.into();
+        if outcome["headline"].is_null()
+            && let Some(first) = judged.findings.alarms().next()
+        {
+            outcome["headline"] = first.headline.clone().into();
         }
         Ok(())
     }

@@ -7,9 +7,10 @@ use std::path::Path;
 use hprof_analysis::input::Input;
 use hprof_findings::Findings;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::recordings::{self, Opened};
-use crate::{memory, open};
+use crate::{by_time, memory, open};
 
 pub use text::{markdown, text};
 
@@ -28,6 +29,10 @@ pub struct Judged {
     pub file: String,
     /// Limits of the findings, as sentences.
     pub notes: Vec<String>,
+    /// The change of CPU use that stands out, with clock times; none if the load is even.
+    pub change_sentence: Option<String>,
+    /// The change; null if the load is even.
+    pub change: Value,
     /// The findings, worst first.
     #[serde(flatten)]
     pub findings: Findings,
@@ -82,10 +87,13 @@ pub fn read(recording: Recording, own: &[String]) -> Judged {
             "The recording has events of none of the rules: record with -XX:StartFlightRecording:settings=profile.".to_owned(),
         );
     }
+    let change = findings.change.as_ref();
     Judged {
         version: env!("CARGO_PKG_VERSION"),
         file: input.name.clone(),
         notes,
+        change_sentence: change.map(|(load, found)| by_time::in_words(load, found)),
+        change: change.map_or(Value::Null, |(load, found)| by_time::as_json(load, found)),
         findings,
     }
 }

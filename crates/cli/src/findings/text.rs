@@ -14,6 +14,9 @@ pub fn text(judged: &Judged, style: Style) -> String {
     for note in &judged.notes {
         let _ = writeln!(text, "{}", printable(note));
     }
+    if let Some(change) = &judged.change_sentence {
+        let _ = writeln!(text, "{}", printable(change));
+    }
     for finding in judged.findings.alarms() {
         let level = style.warn(finding.level.name());
         let _ = writeln!(text, "\n{level}: {}", printable(&finding.headline));
@@ -44,6 +47,9 @@ pub fn markdown(judged: &Judged) -> String {
     let mut text = format!("# {}\n", summary(judged));
     for note in &judged.notes {
         let _ = writeln!(text, "\n{note}");
+    }
+    if let Some(change) = &judged.change_sentence {
+        let _ = writeln!(text, "\n{}", escaped(change));
     }
     for finding in judged.findings.alarms() {
         let _ = writeln!(

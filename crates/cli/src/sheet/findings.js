@@ -9,6 +9,7 @@ const severity = {warning: "warning", serious: "serious"};
 
 section("findings", "Findings",
   data.notes.map(note => make("p", {class: "note"}, note)),
+  data.change_sentence ? make("p", null, data.change_sentence) : null,
   alarms.length ? null : make("p", null, "Nothing is noteworthy."),
   alarms.map(finding => make("article", {class: "finding " + severity[finding.level]},
     make("b", null, finding.level + ": " + finding.headline), make("p", null, finding.cause), make("p", null, finding.next))));

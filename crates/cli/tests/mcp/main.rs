@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use client::{Client, PATIENCE, processes_of};
 use java_test_harness::{Run, each_jdk};
 use serde_json::{Value, json};
-use support::{Scene, data};
+use support::{Scene, data, run, stdout};
 
 fn row<'a>(answer: &'a Value, list: &str, key: &str, text: &str) -> &'a Value {
     let rows = answer[list].as_array().expect("rows");
@@ -203,6 +203,23 @@ fn an_assistant_reads_logs() {
     );
     let refusal = client.refusal("process_memory", json!({"file": "threads.txt"}));
     assert!(refusal.contains("threads.txt: neither"), "{refusal}");
+    let recording = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../foreign/tests/data/jdk25-gc.jfr.gz"
+    );
+    fs::copy(recording, scene.path("r.jfr.gz")).expect("a copy");
+    let answer = client.ask("recording_findings", json!({"file": "r.jfr.gz"}));
+    let said = stdout(&run(
+        &mut scene.hprof_rs(&["report", "--json", "r.jfr.gz"]),
+        "",
+    ));
+    let said: Value = serde_json::from_str(&said).expect("JSON");
+    assert!(said["findings"][0]["headline"].is_string(), "{said}");
+    assert_eq!(answer["findings"], said["findings"]);
+    let file = answer["file"].as_str().expect("a name");
+    assert!(file.ends_with("r.jfr.gz"), "{answer}");
+    let refusal = client.refusal("recording_findings", json!({"file": "gc.log"}));
+    assert!(refusal.contains("gc.log is no recording"), "{refusal}");
     let refusal = client.refusal("gc_log", json!({"file": "threads.txt"}));
     assert!(refusal.contains("threads.txt"), "{refusal}");
     assert!(!refusal.contains("/proc/"), "{refusal}");

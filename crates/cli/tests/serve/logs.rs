@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::server::Server;
-use crate::support::Scene;
+use crate::support::{Scene, run, stdout};
 
 fn path(of: &str) -> String {
     format!("{}/../../{of}", env!("CARGO_MANIFEST_DIR"))
@@ -136,7 +136,16 @@ fn a_recording_shows_its_collections_and_thread_dumps() {
             .map(Vec::len),
         Some(2)
     );
-    for page in ["gc.html", "stacks.html"] {
+    // The findings are those of the command.
+    let findings = get("findings").json();
+    let file = path("crates/foreign/tests/data/jdk25-gc.jfr.gz");
+    let said = run(&mut scene.hprof_rs(&["report", "--json", &file]), "");
+    let said: Value = serde_json::from_str(&stdout(&said)).unwrap();
+    assert_eq!(findings["findings"], said["findings"]);
+    let levels = findings["findings"].as_array().unwrap().iter();
+    let alarms = levels.filter(|it| it["level"] != "ok").count();
+    assert_eq!(dump["summary"]["findings"], alarms);
+    for page in ["gc.html", "stacks.html", "findings.html"] {
         let page = get(page);
         assert!(page.header("content-disposition").starts_with("attachment"));
         assert!(page.text().contains("jdk25-gc.jfr.gz"));
@@ -145,9 +154,13 @@ fn a_recording_shows_its_collections_and_thread_dumps() {
     let log = analysed(&server, &path("crates/gclog/tests/data/unified-g1.log"));
     let threads = analysed(&server, &path("crates/server/tests/data/threads-jdk25.txt"));
     let samples = analysed(&server, &path("crates/foreign/tests/data/jdk17.jfr.gz"));
-    for (dump, gc, stacks) in [(&log, 200, 404), (&threads, 404, 200), (&samples, 404, 404)] {
+    for (dump, gc, stacks, findings) in [
+        (&log, 200, 404, 404),
+        (&threads, 404, 200, 404),
+        (&samples, 404, 404, 200),
+    ] {
         let id = dump["id"].as_str().unwrap();
-        for (part, expected) in [("gc", gc), ("stacks", stacks)] {
+        for (part, expected) in [("gc", gc), ("stacks", stacks), ("findings", findings)] {
             for end in ["", ".html"] {
                 let answer = server.get(&format!("/api/v1/dumps/{id}/{part}{end}"));
                 assert_eq!(

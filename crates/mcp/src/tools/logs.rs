@@ -25,6 +25,15 @@ const MAX_MESSAGE: u64 = 16 << 10;
 /// Thread dumps of one question.
 const MAX_FILES: usize = 20;
 
+/// Runs a command on a file, and gives its JSON.
+async fn run_json(session: &Session, arguments: &[&str], file: &str) -> Result<Answer, Refusal> {
+    let memory = session.memory().to_string();
+    let arguments = [arguments, &["--memory", &memory]].concat();
+    let said = said(session, &arguments, &[file.to_owned()]).await?;
+    let value: serde_json::Value = serde_json::from_str(&said.text).map_err(Refusal::wrong)?;
+    Ok(Answer::new(value))
+}
+
 /// Runs a command on files, and gives its lines.
 async fn run(session: &Session, arguments: &[&str], files: &[String]) -> Result<Answer, Refusal> {
     let memory = session.memory().to_string();
@@ -38,6 +47,24 @@ async fn run_as_it_is(
     arguments: &[&str],
     files: &[String],
 ) -> Result<Answer, Refusal> {
+    let Said { text, message } = said(session, arguments, files).await?;
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim_end)
+        .filter(|line| !line.is_empty())
+        .collect();
+    let notes: Vec<&str> = message.lines().collect();
+    Ok(Answer::new(json!({"lines": lines, "notes": notes})).cut_at("lines"))
+}
+
+/// The output of a command, with the names of files that its caller knows.
+struct Said {
+    text: String,
+    /// Its messages.
+    message: String,
+}
+
+async fn said(session: &Session, arguments: &[&str], files: &[String]) -> Result<Said, Refusal> {
     let mut found: Vec<Found> = Vec::new();
     for file in files {
         let (roots, file) = (Arc::clone(&session.roots), file.clone());
@@ -90,13 +117,35 @@ async fn run_as_it_is(
         ));
     }
     let text = named(&text);
-    let lines: Vec<&str> = text
-        .lines()
-        .map(str::trim_end)
-        .filter(|line| !line.is_empty())
-        .collect();
-    let notes: Vec<&str> = message.lines().collect();
-    Ok(Answer::new(json!({"lines": lines, "notes": notes})).cut_at("lines"))
+    Ok(Said { text, message })
+}
+
+/// Asks for the findings of a recording.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct RecordingFindings {
+    /// The recording (JFR) of the JDK, of async-profiler or of hprof-rs, plain or compressed.
+    file: String,
+    /// Packages or classes of the program, such as com.acme; inferred without it.
+    own: Option<Vec<String>>,
+}
+
+impl Question for RecordingFindings {
+    const NAME: &'static str = "recording_findings";
+    const ABOUT: &'static str = "Says what holds a program up, from its Flight Recorder recording: ranked findings \
+        with level, figures, line of the program, cause and next step, on CPU, locks, collections, allocation, \
+        exceptions, I/O, pools and more. Ask this first of a recording.";
+
+    async fn ask(self, session: &Session, _call: &Call) -> Result<Answer, Refusal> {
+        let own = self.own.unwrap_or_default().into_iter();
+        let own: Vec<String> = own.map(|pattern| format!("--own={pattern}")).collect();
+        let own = own.iter().map(String::as_str);
+        let report = ["report", "--findings", "--json"].into_iter();
+        let arguments: Vec<&str> = report.chain(own).collect();
+        let answer = run_json(session, &arguments, &self.file).await?;
+        Ok(answer
+            .cut_at("findings")
+            .next("ask methods or callers for the stacks behind a finding"))
+    }
 }
 
 /// Asks for a log of collections.

@@ -127,6 +127,7 @@ questions! {
     profile::Callers,
     profile::Callees,
     profile::CallTreeQuestion,
+    logs::RecordingFindings,
     logs::GcLog,
     logs::ThreadDumps,
     logs::ProcessMemoryFile,

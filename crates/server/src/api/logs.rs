@@ -1,4 +1,4 @@
-//! Collections and thread dumps, of logs and of recordings: what each shows, several side by side, and the
+//! Collections and thread dumps of logs and recordings, and findings of recordings: what each shows, several side by side, and the
 //! files of one rotated log as one.
 
 use axum::Json;
@@ -22,11 +22,12 @@ use crate::views::logs::{self as views, GcComparison, Named, ThreadsTogether};
 /// Files of one comparison.
 const MAX_FILES: usize = 50;
 
-/// The two things that logs and recordings show.
+/// The things that logs and recordings show.
 #[derive(Debug, Clone, Copy)]
 enum Shown {
     Collections,
     Threads,
+    Findings,
 }
 
 impl Shown {
@@ -40,6 +41,7 @@ impl Shown {
             }
             (Self::Collections, DumpKind::Profile, _) => format!("gc.{end}"),
             (Self::Threads, DumpKind::Profile, _) => format!("stacks.{end}"),
+            (Self::Findings, DumpKind::Profile, _) => format!("findings.{end}"),
             _ => return Err(self.missing(&analysis.dump)),
         };
         let path = analysis.index.join(name);
@@ -57,6 +59,9 @@ impl Shown {
             Self::Threads => format!(
                 "{id} has no thread dumps; files of jstack and jcmd, logs and recordings of Flight Recorder have \
                  them"
+            ),
+            Self::Findings => format!(
+                "{id} has no findings; recordings of Flight Recorder that were analysed by this version have them"
             ),
         })
     }
@@ -119,6 +124,26 @@ async fn stacks_page(
     InPath(id): InPath<DumpId>,
 ) -> Result<Response, Problem> {
     download(state, id, Shown::Threads).await
+}
+
+/// Shows the findings of a recording, worst first (docs/report-schema.md).
+#[utoipa::path(get, path = "/dumps/{id}/findings", tag = "logs", params(("id" = DumpId, Path)),
+    responses((status = 200, body = ReportFile)))]
+async fn findings(
+    State(state): State<AppState>,
+    InPath(id): InPath<DumpId>,
+) -> Result<Response, Problem> {
+    show(state, id, Shown::Findings).await
+}
+
+/// Sends the findings of a recording as a page of its own.
+#[utoipa::path(get, path = "/dumps/{id}/findings.html", tag = "logs", params(("id" = DumpId, Path)),
+    responses((status = 200, body = Octets, content_type = "application/octet-stream")))]
+async fn findings_page(
+    State(state): State<AppState>,
+    InPath(id): InPath<DumpId>,
+) -> Result<Response, Problem> {
+    download(state, id, Shown::Findings).await
 }
 
 /// The files of a comparison.
@@ -221,6 +246,8 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(gc_page))
         .routes(routes!(stacks))
         .routes(routes!(stacks_page))
+        .routes(routes!(findings))
+        .routes(routes!(findings_page))
         .routes(routes!(compare_gc, join))
         .routes(routes!(compare_stacks))
 }

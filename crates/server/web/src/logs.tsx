@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { API, useGet } from "./api/client";
-import type { Dump, GcReport, Moved, Page, Spread, ThreadReport } from "./api/types";
+import type { Dump, FindingsReport, GcReport, Moved, Page, Spread, ThreadReport } from "./api/types";
 import { useTitle } from "./app";
 import { HeapOverTime, LongestPauses } from "./gc-heap";
 import { DumpTitle } from "./dump";
@@ -23,8 +23,8 @@ const ROWS = 50;
 
 export const millis = (value: number | null | undefined) => (value === null || value === undefined ? "–" : value >= 10_000 ? `${count(value / 1000)}\u00a0s` : `${value < 10 ? value.toFixed(2) : count(value)}\u00a0ms`);
 
-/** What a log or a recording shows: collections (`gc`) or thread dumps (`stacks`). */
-export type LogView = "gc" | "stacks";
+/** What a log or a recording shows: collections (`gc`), thread dumps (`stacks`), or findings, which recordings alone have. */
+export type LogView = "gc" | "stacks" | "findings";
 
 export function LogWorkspace({ dump }: { dump: Dump }) {
   useTitle(dump.name);
@@ -55,13 +55,14 @@ export function ReportPage({ dump, view }: { dump: Dump; view: LogView }) {
 }
 
 export function LogReport({ dump, view }: { dump: Dump; view: LogView }) {
-  const { value, failure, again } = useGet<ThreadReport | GcReport>(`dumps/${dump.id}/${view}`);
+  const { value, failure, again } = useGet<ThreadReport | GcReport | FindingsReport>(`dumps/${dump.id}/${view}`);
   return (
     <>
       {failure && <Problem failure={failure} again={again} />}
       {!value && !failure && <Skeleton />}
       {value && "report" in value && <Threads found={value} />}
       {value && "logs" in value && <Collections found={value} />}
+      {value && "findings" in value && <Findings found={value} />}
     </>
   );
 }
@@ -318,6 +319,41 @@ function Collections({ found }: { found: GcReport }) {
       {log.stops.count > 0 && (
         <Section title={t.stops}>
           <Spreads rows={[{ ...log.stops, name: t.allStops }, ...(log.reaching.count ? [{ ...log.reaching, name: t.reaching }] : []), ...log.operations]} />
+        </Section>
+      )}
+    </>
+  );
+}
+
+/** The findings of a recording: those that call for something, then the others. */
+function Findings({ found }: { found: FindingsReport }) {
+  const t = texts.value.logs;
+  const alarms = found.findings.filter((finding) => finding.level !== "ok");
+  const healthy = found.findings.filter((finding) => finding.level === "ok");
+  return (
+    <>
+      <Notes notes={found.notes} />
+      {found.change_sentence && <p>{shown(found.change_sentence)}</p>}
+      {alarms.length === 0 && <p>{t.nothing}</p>}
+      {alarms.map((finding) => (
+        <article key={finding.rule} class={finding.level === "serious" ? "problem" : "note"}>
+          <strong>{shown(finding.headline)}</strong>
+          {finding.cause && <p>{shown(finding.cause)}</p>}
+          {finding.next && <p>{shown(finding.next)}</p>}
+        </article>
+      ))}
+      {healthy.length > 0 && (
+        <Section title={t.fine}>
+          <ul>
+            {healthy.map((finding) => (
+              <li key={finding.rule}>{shown(finding.headline)}</li>
+            ))}
+          </ul>
+        </Section>
+      )}
+      {found.not_judged.length > 0 && (
+        <Section title={t.notJudged}>
+          <Rows titles={[t.rule, t.needs]} rows={found.not_judged.map((it) => [<Name text={it.rule} mono={false} />, <Name text={it.needs.join(", ")} mono={false} />])} />
         </Section>
       )}
     </>

@@ -456,6 +456,16 @@ export interface GcReport {
   }[];
 }
 
+/** The findings of a recording, worst first. */
+export interface FindingsReport {
+  notes: string[];
+  /** The change of CPU use that stands out. */
+  change_sentence: string | null;
+  findings: { rule: string; level: "serious" | "warning" | "ok"; headline: string; cause: string | null; next: string | null }[];
+  /** Rules for which the recording lacks the events. */
+  not_judged: { rule: string; needs: string[] }[];
+}
+
 /** What thread dumps show. */
 export interface ThreadReport {
   notes: string[];

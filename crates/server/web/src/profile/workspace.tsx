@@ -21,7 +21,7 @@ const VIEWS = ["flame", "methods", "tree", "compare"];
 /** The views of a recording beside those of profiles. */
 const partsOf = (dump: Dump): LogView[] => {
   const has = (part: string) => typeof dump.summary?.[part] === "number";
-  return [...(has("collections") ? (["gc"] as const) : []), ...(has("dumps") ? (["stacks"] as const) : [])];
+  return [...(has("findings") ? (["findings"] as const) : []), ...(has("collections") ? (["gc"] as const) : []), ...(has("dumps") ? (["stacks"] as const) : [])];
 };
 
 /** A recording may have collections and thread dumps, and no samples. */
