@@ -322,8 +322,10 @@ impl Visitor for Collector {
             }
             "jdk.CPULoad" => {
                 let of = |field| event.fraction(field);
+                // The first one of a recording has nothing to compare with, and is 0.
                 if let (Some(user), Some(system), Some(machine)) =
                     (of("jvmUser"), of("jvmSystem"), of("machineTotal"))
+                    && machine > 0.0
                 {
                     all.cpu_loads.push((user + system, machine));
                 }
