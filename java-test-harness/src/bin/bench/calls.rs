@@ -5,7 +5,7 @@ use anyhow::Result;
 use java_test_harness::{Collector, Jdk, Outcome, Run};
 
 use super::Arguments;
-use super::cost::{Variant, compile, median_of, module_sources, rounds};
+use super::cost::{Variant, compile, median_of, module_sources, more, noise_of, ratio, rounds};
 use super::figures::{Figure, Figures, Wanted, mebibytes, millis};
 
 /// All figures of `cpu=times`.
@@ -82,18 +82,20 @@ fn compilations(
             Collector::G1 if name == "depth=4" => Wanted::AtMost(1.4),
             _ => time,
         };
-        figures.add(ratio(case(name), plain, profiled, time));
+        add_ratio(figures, case(name), plain, profiled, time);
+        let noise = noise_of(plain, profiled, resident, more);
         let (plain, profiled) = (median_of(plain, resident), median_of(profiled, resident));
-        figures.add(Figure {
+        let figure = Figure {
             benchmark: "calls",
             case: case(name),
             measure: "memory, more",
             plain: Some(plain),
             profiled,
             unit: "MiB",
-            result: profiled - plain,
+            result: more(plain, profiled),
             wanted: memory,
-        });
+        };
+        figures.add_paired(figure, noise);
     }
     Ok(())
 }
@@ -110,7 +112,7 @@ fn fib(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
             Ok(with(run, options).run())
         })?;
         let wanted = Wanted::AtMost(if jdk.feature() < 17 { 3.0 } else { 2.5 });
-        figures.add(ratio(case, &outcomes[0], &outcomes[1], wanted));
+        add_ratio(figures, case, &outcomes[0], &outcomes[1], wanted);
     }
     Ok(())
 }
@@ -127,16 +129,17 @@ fn hello(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
         })?;
         let wall = |outcome: &Outcome| millis(outcome.wall);
         let (plain, profiled) = (median_of(&outcomes[0], wall), median_of(&outcomes[1], wall));
-        figures.add(Figure {
+        let figure = Figure {
             benchmark: "calls",
             case,
             measure: "wall, more",
             plain: Some(plain),
             profiled,
             unit: "ms",
-            result: profiled - plain,
+            result: more(plain, profiled),
             wanted: Wanted::AtMost(60.0),
-        });
+        };
+        figures.add_paired(figure, noise_of(&outcomes[0], &outcomes[1], wall, more));
     }
     Ok(())
 }
@@ -145,17 +148,25 @@ fn with(run: Run, options: Option<&str>) -> Run {
     options.iter().fold(run, |run, options| run.agent(options))
 }
 
-fn ratio(case: String, plain: &[Outcome], profiled: &[Outcome], wanted: Wanted) -> Figure {
+fn add_ratio(
+    figures: &mut Figures,
+    case: String,
+    plain: &[Outcome],
+    profiled: &[Outcome],
+    wanted: Wanted,
+) {
     let wall = |outcome: &Outcome| millis(outcome.wall);
+    let noise = noise_of(plain, profiled, wall, ratio);
     let (plain, profiled) = (median_of(plain, wall), median_of(profiled, wall));
-    Figure {
+    let figure = Figure {
         benchmark: "calls",
         case,
         measure: "wall, ratio",
         plain: Some(plain),
         profiled,
         unit: "ms",
-        result: profiled / plain,
+        result: ratio(plain, profiled),
         wanted,
-    }
+    };
+    figures.add_paired(figure, noise);
 }

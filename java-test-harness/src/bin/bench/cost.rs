@@ -11,7 +11,7 @@ use java_test_harness::{Jdk, Outcome, Run};
 use tempfile::TempDir;
 
 use super::Arguments;
-use super::figures::{Figure, Figures, Wanted, mebibytes, median, millis};
+use super::figures::{Figure, Figures, Wanted, mebibytes, median, millis, noise};
 
 /// One kind of run: a name and the agent's options, if the agent is loaded.
 pub type Variant = (&'static str, Option<&'static str>);
@@ -43,6 +43,27 @@ pub fn median_of(outcomes: &[Outcome], measure: impl Fn(&Outcome) -> f64) -> f64
     median(outcomes.iter().map(measure))
 }
 
+/// The noise of a ratio of pairs, or of a difference.
+pub fn noise_of(
+    plain: &[Outcome],
+    profiled: &[Outcome],
+    measure: impl Fn(&Outcome) -> f64,
+    compare: impl Fn(f64, f64) -> f64,
+) -> Option<f64> {
+    let pairs = plain.iter().zip(profiled);
+    noise(pairs.map(|(plain, profiled)| compare(measure(plain), measure(profiled))))
+}
+
+/// The ratio of a profiled run to a plain one.
+pub fn ratio(plain: f64, profiled: f64) -> f64 {
+    profiled / plain
+}
+
+/// By how much a profiled run takes more than a plain one.
+pub fn more(plain: f64, profiled: f64) -> f64 {
+    profiled - plain
+}
+
 /// The Java compiler on the sources of module java.xml.
 pub fn javac(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     for jdk in arguments.compilers()? {
@@ -66,35 +87,39 @@ fn javac_of(jdk: &'static Jdk, arguments: &Arguments, figures: &mut Figures) -> 
     let plain = &outcomes[0];
     for ((name, _), (profiled, limit)) in variants.iter().zip(outcomes.iter().zip(limits)).skip(1) {
         let case = format!("{jdk}, {name}");
-        let mut ratio = |measure, wanted, value: &dyn Fn(&Outcome) -> f64| {
+        let mut add = |measure, wanted, value: &dyn Fn(&Outcome) -> f64| {
+            let noise = noise_of(plain, profiled, value, ratio);
             let (plain, profiled) = (median_of(plain, value), median_of(profiled, value));
-            figures.add(Figure {
+            let figure = Figure {
                 benchmark: "javac",
                 case: case.clone(),
                 measure,
                 plain: Some(plain),
                 profiled,
                 unit: "ms",
-                result: profiled / plain,
+                result: ratio(plain, profiled),
                 wanted,
-            });
+            };
+            figures.add_paired(figure, noise);
         };
-        ratio("wall, ratio", limit, &|outcome| millis(outcome.wall));
-        ratio("CPU, ratio", Wanted::Any, &|outcome| {
+        add("wall, ratio", limit, &|outcome| millis(outcome.wall));
+        add("CPU, ratio", Wanted::Any, &|outcome| {
             millis(outcome.usage.cpu())
         });
         let resident = |outcome: &Outcome| mebibytes(outcome.usage.max_resident);
+        let noise = noise_of(plain, profiled, resident, more);
         let (plain, profiled) = (median_of(plain, resident), median_of(profiled, resident));
-        figures.add(Figure {
+        let figure = Figure {
             benchmark: "javac",
             case,
             measure: "memory, more",
             plain: Some(plain),
             profiled,
             unit: "MiB",
-            result: profiled - plain,
+            result: more(plain, profiled),
             wanted: Wanted::AtMost(48.0),
-        });
+        };
+        figures.add_paired(figure, noise);
     }
     Ok(())
 }
@@ -164,16 +189,17 @@ pub fn hello(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
         })?;
         let wall = |outcome: &Outcome| millis(outcome.wall);
         let (plain, profiled) = (median_of(&outcomes[0], wall), median_of(&outcomes[1], wall));
-        figures.add(Figure {
+        let figure = Figure {
             benchmark: "hello",
             case: jdk.to_string(),
             measure: "wall, more",
             plain: Some(plain),
             profiled,
             unit: "ms",
-            result: profiled - plain,
+            result: more(plain, profiled),
             wanted: Wanted::AtMost(3.0),
-        });
+        };
+        figures.add_paired(figure, noise_of(&outcomes[0], &outcomes[1], wall, more));
     }
     Ok(())
 }
@@ -192,29 +218,28 @@ pub fn threads(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
         let wall = |outcome: &Outcome| millis(outcome.wall);
         let cpu = |outcome: &Outcome| millis(outcome.usage.cpu());
         let memory = |outcome: &Outcome| mebibytes(outcome.usage.max_resident);
-        let mut add = |measure, unit, value: &dyn Fn(&Outcome) -> f64, is_ratio, wanted| {
+        type Compare = fn(f64, f64) -> f64;
+        let mut add = |measure, unit, value: &dyn Fn(&Outcome) -> f64, compare: Compare, wanted| {
             let (plain, profiled) = (
                 median_of(&outcomes[0], value),
                 median_of(&outcomes[1], value),
             );
-            figures.add(Figure {
+            let figure = Figure {
                 benchmark: "threads",
                 case: jdk.to_string(),
                 measure,
                 plain: Some(plain),
                 profiled,
                 unit,
-                result: if is_ratio {
-                    profiled / plain
-                } else {
-                    profiled - plain
-                },
+                result: compare(plain, profiled),
                 wanted,
-            });
+            };
+            let noise = noise_of(&outcomes[0], &outcomes[1], value, compare);
+            figures.add_paired(figure, noise);
         };
-        add("wall, ratio", "ms", &wall, true, Wanted::AtMost(1.05));
-        add("CPU, ratio", "ms", &cpu, true, Wanted::Any);
-        add("memory, more", "MiB", &memory, false, Wanted::AtMost(8.0));
+        add("wall, ratio", "ms", &wall, ratio, Wanted::AtMost(1.05));
+        add("CPU, ratio", "ms", &cpu, ratio, Wanted::Any);
+        add("memory, more", "MiB", &memory, more, Wanted::AtMost(8.0));
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One measured figure.
 #[derive(Debug, Serialize)]
@@ -27,7 +27,7 @@ pub struct Figure {
 }
 
 /// The expected value of a result.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub enum Wanted {
     /// Anything; it is only told.
     Any,
@@ -64,9 +64,12 @@ impl fmt::Display for Wanted {
 
 /// A figure, and whether it is as wanted.
 #[derive(Debug, Serialize)]
-struct Judged {
+pub struct Judged {
+    /// The figure.
     #[serde(flatten)]
-    figure: Figure,
+    pub figure: Figure,
+    /// Half of the interval that holds the median with 95 %, in the unit of the result, where it is of pairs.
+    pub noise: Option<f64>,
     met: bool,
 }
 
@@ -78,12 +81,22 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Adds a figure.
+    /// Adds a figure that is not of pairs of runs.
     pub fn add(&mut self, figure: Figure) {
+        self.add_paired(figure, None);
+    }
+
+    /// Adds a figure of pairs of runs, with its [`noise`].
+    pub fn add_paired(&mut self, figure: Figure, noise: Option<f64>) {
         let met = figure.wanted.is_met_by(figure.result);
-        let judged = Judged { figure, met };
+        let judged = Judged { figure, noise, met };
         eprintln!("  {judged}");
         self.all.push(judged);
+    }
+
+    /// All, in the order in which they came.
+    pub fn iter(&self) -> impl Iterator<Item = &Judged> {
+        self.all.iter()
     }
 
     /// How many are not as wanted.
@@ -147,6 +160,19 @@ pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     }
 }
 
+/// Half of the interval that holds the median of such values with 95 %, in their unit; none of fewer than three. The median of
+/// values of a normal distribution has 1.253 times the standard error of the mean.
+pub fn noise(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let values: Vec<f64> = values.into_iter().collect();
+    let count = values.len() as f64;
+    if values.len() < 3 {
+        return None;
+    }
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|it| (it - mean).powi(2)).sum();
+    Some(1.96 * 1.253 * (squares / (count - 1.0)).sqrt() / count.sqrt())
+}
+
 /// Milliseconds.
 pub fn millis(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1000.0
@@ -166,6 +192,15 @@ mod tests {
         assert_eq!(median([3.0, 1.0, 2.0]), 2.0);
         assert_eq!(median([4.0, 1.0, 2.0, 3.0]), 2.5);
         assert_eq!(median([7.0]), 7.0);
+    }
+
+    #[test]
+    fn noise_is_that_of_the_median() {
+        assert_eq!(noise([1.0, 2.0]), None);
+        assert_eq!(noise([2.0, 2.0, 2.0]), Some(0.0));
+        // A standard deviation of 1.
+        let noise = noise([1.0, 2.0, 3.0]).unwrap();
+        assert!((noise - 1.96 * 1.253 / 3f64.sqrt()).abs() < 1e-9);
     }
 
     #[test]

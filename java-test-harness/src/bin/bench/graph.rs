@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use super::Arguments;
-use super::figures::{Figure, Figures, Wanted, median};
+use super::figures::{Figure, Figures, Wanted, median, noise};
 use super::listener::front_end;
 use super::made_dump::MadeDump;
 
@@ -172,11 +172,13 @@ fn measure_all(
             times.push(time);
             peaks.push(peak);
         }
-        for (measure, value, unit, most) in [
-            ("wall time", median(times), "s", seconds),
-            ("peak memory", median(peaks), "MB", megabytes),
+        for (measure, values, unit, most) in [
+            ("wall time", times, "s", seconds),
+            ("peak memory", peaks, "MB", megabytes),
         ] {
-            figures.add(Figure {
+            let noise = noise(values.iter().copied());
+            let value = median(values);
+            let figure = Figure {
                 benchmark: "graph",
                 case: case.to_owned(),
                 measure,
@@ -185,7 +187,8 @@ fn measure_all(
                 unit,
                 result: value,
                 wanted: Wanted::AtMost(most),
-            });
+            };
+            figures.add_paired(figure, noise);
         }
     }
     Ok(())

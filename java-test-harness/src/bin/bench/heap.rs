@@ -8,7 +8,7 @@ use java_test_harness::{Jdk, Outcome, Run};
 
 use super::Arguments;
 use super::calls::COLLECTORS;
-use super::cost::{Variant, compile, median_of, module_sources, rounds};
+use super::cost::{Variant, compile, median_of, module_sources, more, noise_of, ratio, rounds};
 use super::figures::{Figure, Figures, Wanted, mebibytes, median, millis};
 
 /// heap=sites in one form: its name, the agent's options, and the most of the ratio of times and of
@@ -75,23 +75,25 @@ fn forms(
     let wall = |outcome: &Outcome| millis(outcome.wall);
     let resident = |outcome: &Outcome| mebibytes(outcome.usage.max_resident);
     for ((name, _, slower, larger), profiled) in chosen.into_iter().zip(&outcomes[1..]) {
-        let mut add = |measure, unit, plain: f64, profiled: f64, result, most| {
-            figures.add(Figure {
+        let plain = &outcomes[0];
+        type Compare = fn(f64, f64) -> f64;
+        let mut add = |measure, unit, value: &dyn Fn(&Outcome) -> f64, compare: Compare, most| {
+            let noise = noise_of(plain, profiled, value, compare);
+            let (plain, profiled) = (median_of(plain, value), median_of(profiled, value));
+            let figure = Figure {
                 benchmark: "sites",
                 case: case(name),
                 measure,
                 plain: Some(plain),
                 profiled,
                 unit,
-                result,
+                result: compare(plain, profiled),
                 wanted: Wanted::AtMost(most),
-            });
+            };
+            figures.add_paired(figure, noise);
         };
-        let plain = &outcomes[0];
-        let (before, after) = (median_of(plain, wall), median_of(profiled, wall));
-        add("wall, ratio", "ms", before, after, after / before, slower);
-        let (before, after) = (median_of(plain, resident), median_of(profiled, resident));
-        add("memory, more", "MiB", before, after, after - before, larger);
+        add("wall, ratio", "ms", &wall, ratio, slower);
+        add("memory, more", "MiB", &resident, more, larger);
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ mod figures;
 mod fleet;
 mod gclog;
 mod graph;
+mod guard;
 mod heap;
 mod jfr;
 mod levels;
@@ -231,7 +232,13 @@ struct Arguments {
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
-    /// Only the cases of calls, dumps, fleet, graph ("12 GB", "50 GB": a dump of that size, which needs twice that of disk), late, levels, locks, native, parked, serve, sites, strain, walks and wall whose name has this in it, as "javac", "depth=4",
+    /// Compare with the figures kept in figures.json, and fail where one is worse by more than the noise of its pairs
+    #[arg(long, conflicts_with = "keep_figures")]
+    guard: bool,
+    /// Keep the figures in figures.json, and write docs/figures.md
+    #[arg(long = "keep-figures")]
+    keep_figures: bool,
+    /// Only the cases of calls, dumps, fleet, graph ("12 GB", "50 GB": a dump of that size, which needs twice that of disk), late, levels, locks, lockstep, native, parked, serve, sites, strain, walks and wall whose name has this in it, as "javac", "depth=4",
     /// "fib", "hello", "monitor", "readers"; more than once for several
     #[arg(long = "case")]
     cases: Vec<String>,
@@ -314,6 +321,13 @@ fn main() -> Result<ExitCode> {
     } else {
         print!("{figures}");
     }
+    let mut kept = guard::Table::read(&guard::file())?;
+    if arguments.keep_figures {
+        kept.keep(&figures)?;
+    }
+    if arguments.guard {
+        return Ok(judged(&kept, &figures));
+    }
     // A figure that is not as wanted is a result, not an error of the benchmark.
     Ok(match figures.missed() {
         0 => ExitCode::SUCCESS,
@@ -322,4 +336,24 @@ fn main() -> Result<ExitCode> {
             ExitCode::FAILURE
         }
     })
+}
+
+/// Prints which figures are worse than those kept.
+fn judged(kept: &guard::Table, figures: &Figures) -> ExitCode {
+    let worse = kept.worse(figures);
+    for line in &worse {
+        println!("worse: {line}");
+    }
+    match kept.unknown(figures) {
+        0 => {}
+        unknown => {
+            println!("{unknown} figures are not in the table; --keep-figures puts them there")
+        }
+    }
+    if worse.is_empty() {
+        println!("no figure is worse than the table's by more than noise");
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }

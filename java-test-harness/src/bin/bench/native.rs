@@ -1,12 +1,33 @@
-//! The cost of native=SIZE.
+//! The cost of native=SIZE, and that of async-profiler's option where HPROF_RS_ASYNC_PROFILER names its library.
 
 use anyhow::{Result, ensure};
 use java_test_harness::{Jdk, Outcome, Run, native_cycles};
 
 use super::Arguments;
-use super::figures::{Figure, Figures, Wanted, mebibytes, median};
+use super::figures::{Figure, Figures, Wanted, mebibytes, median, noise};
 
 const OPTIONS: &str = "native=512k,depth=64";
+
+/// A profiler to measure.
+#[derive(Clone)]
+enum Profiler {
+    None,
+    Ours,
+    /// By its library.
+    Async(String),
+}
+
+impl Profiler {
+    fn on(&self, run: Run) -> Run {
+        match self {
+            Self::None => run,
+            Self::Ours => run.agent(OPTIONS),
+            Self::Async(library) => run.jvm_arg(format!(
+                "-agentpath:{library}=start,nativemem=512k,file=native.jfr"
+            )),
+        }
+    }
+}
 
 /// A program that allocates and frees by zlib, and one that does nothing else. CPU time of the one thread counts: other programs
 /// change it less than the time on the clock.
@@ -51,26 +72,52 @@ fn case(
     if !arguments.chooses(&case) {
         return Ok(());
     }
-    let run = |options: Option<&str>| -> Result<f64> {
+    let run = |profiler: &Profiler| -> Result<f64> {
         let run = Run::new(jdk).class("NativeLoop").args([kind, rounds]);
-        let outcome: Outcome = options
-            .iter()
-            .fold(run, |run, options| run.agent(options))
-            .run();
+        let outcome: Outcome = profiler.on(run).run();
         ensure!(outcome.status == Some(0), "{}", outcome.report());
         Ok(outcome.printed("nanos"))
     };
-    let (mut plain, mut profiled) = (Vec::new(), Vec::new());
+    let mut profilers = vec![Profiler::None, Profiler::Ours];
+    profilers.extend(
+        std::env::var("HPROF_RS_ASYNC_PROFILER")
+            .ok()
+            .map(Profiler::Async),
+    );
+    let mut times: Vec<Vec<f64>> = vec![Vec::new(); profilers.len()];
     for round in 0..=arguments.pairs {
-        let (without, with) = (run(None)?, run(Some(OPTIONS))?);
-        if round > 0 {
-            plain.push(without);
-            profiled.push(with);
+        for (profiler, times) in profilers.iter().zip(&mut times) {
+            let time = run(profiler)?;
+            if round > 0 {
+                times.push(time);
+            }
         }
     }
+    for (profiler, profiled) in profilers.iter().zip(&times).skip(1) {
+        let (case, is_ours) = match profiler {
+            Profiler::Async(_) => (format!("{case}, async-profiler"), false),
+            _ => (case.clone(), true),
+        };
+        add(figures, case, &times[0], profiled, &compare, is_ours);
+    }
+    Ok(())
+}
+
+/// Adds the figure of one profiler; that of a peer has no limit.
+fn add(
+    figures: &mut Figures,
+    case: String,
+    plain: &[f64],
+    profiled: &[f64],
+    compare: impl Fn(f64, f64) -> (&'static str, f64, Wanted),
+    is_ours: bool,
+) {
+    let pairs = plain.iter().zip(profiled);
+    let noise = noise(pairs.map(|(&plain, &profiled)| compare(plain, profiled).1));
+    let median = |values: &[f64]| median(values.iter().copied());
     let (plain, profiled) = (median(plain), median(profiled));
     let (measure, result, wanted) = compare(plain, profiled);
-    figures.add(Figure {
+    let figure = Figure {
         benchmark: "native",
         case,
         measure,
@@ -78,9 +125,9 @@ fn case(
         profiled,
         unit: "ns",
         result,
-        wanted,
-    });
-    Ok(())
+        wanted: if is_ours { wanted } else { Wanted::Any },
+    };
+    figures.add_paired(figure, noise);
 }
 
 /// Many cycles of attaching and detaching under load, with options and times that differ at random. A cycle that fails ends the

@@ -67,7 +67,7 @@ fn add_truth(outcome: &Outcome, interval: u32, case: &str, figures: &mut Figures
 
 /// Work in cycles of one length, which a sampler must not be in step with: the error of shares over ten runs, against
 /// that of as many independent looks.
-pub fn lockstep(_: &Arguments, figures: &mut Figures) -> Result<()> {
+pub fn lockstep(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     let jdk = Jdk::feature_release(17);
     // With the samples that one look at the thread counts: the kernel looks at CPU timers at ticks, 250 a second on most.
     for (options, per_look) in [
@@ -77,6 +77,10 @@ pub fn lockstep(_: &Arguments, figures: &mut Figures) -> Result<()> {
         ("cpu=wall,filter=main,states=n", 1.0),
     ] {
         for millis in [1, 2, 4, 5, 8, 10, 12, 16, 20, 40, 50, 100] {
+            let case = format!("{options}, cycles of {millis} ms");
+            if !arguments.chooses(&case) {
+                continue;
+            }
             let mut squares = 0.0;
             for _ in 0..LOCKSTEP_RUNS {
                 let program = [(millis * 1000).to_string(), LOCKSTEP_SECONDS.to_string()];
@@ -85,7 +89,7 @@ pub fn lockstep(_: &Arguments, figures: &mut Figures) -> Result<()> {
             }
             figures.add(Figure {
                 benchmark: "lockstep",
-                case: format!("{options}, cycles of {millis} ms"),
+                case,
                 measure: "error of shares, of that of chance",
                 plain: None,
                 profiled: (squares / f64::from(LOCKSTEP_RUNS)).sqrt(),
