@@ -347,7 +347,7 @@ fn the_other_clock_begins_a_recording_anew() {
         options[0].starts_with("cpu=samples,monitor=y,"),
         "{options:?}"
     );
-    assert!(options[1].starts_with("cpu=wall,monitor=y,"), "{options:?}");
+    assert!(options[1].starts_with("monitor=y,cpu=wall,"), "{options:?}");
     assert!(options[1].contains(",depth=9,"), "{options:?}");
     site.eventually("samples of the wall clock", || dimension() == "wall");
     let timeline = site.ok("/1/timeline");

@@ -253,8 +253,8 @@ TRACE 300004: (thread=200003)
 CPU SAMPLES BEGIN (total = 300) Mon Jan  1 00:00:01 2024
 rank   self  accum   count trace method
    1 33.33% 33.33%     100 300001 A.work
-   2 33.33% 66.67%     100 300002 getTask
-   3 30.00% 96.67%      90 300003 getTask
+   2 33.33% 66.67%     100 300002 java.util.concurrent.ThreadPoolExecutor.getTask
+   3 30.00% 96.67%      90 300003 java.util.concurrent.ThreadPoolExecutor.getTask
    4 3.33% 100.00%      10 300004 B.parse
 CPU SAMPLES END
 # hprof-rs: clock=wall
