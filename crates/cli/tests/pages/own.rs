@@ -144,7 +144,7 @@ fn shows_source(scene: &Scene, browser: &Browser, file: &str) {
     std::fs::create_dir_all(scene.path("none")).unwrap();
     let told = shown(&["--sources", "none"]);
     assert!(
-        told.contains("Prices.parse") && told.contains("no such file in none"),
+        told.contains("Prices.main") && told.contains("no such file in none"),
         "{told}"
     );
     let refused = scene
