@@ -136,3 +136,73 @@ fn calls_of_a_running_jvm_are_timed_until_the_recording_ends() {
         assert_eq!(method["calls"], method["slow_calls"]);
     });
 }
+
+/// The program is in known states one after another, each for 200 ms or more. A busy machine delays samples, so half of it is seen.
+#[test]
+fn a_slow_call_has_a_strip_of_its_time() {
+    each_jdk(|jdk| {
+        let scene = Scene::new();
+        let name = "strips.hprof.txt";
+        let run_with = |clock: &str| {
+            let options =
+                format!("slow=SlowStrips.handle,{clock},interval=10,depth=32,file={name}");
+            let outcome = Run::new(jdk).agent(&options).class("SlowStrips").run();
+            let outcome = outcome.expect_status(0);
+            std::fs::write(scene.path(name), outcome.bytes(name)).unwrap();
+            json(&scene, &["slow", "--json", name])
+        };
+        let answer = run_with("cpu=wall");
+        let call = &answer["methods"][0]["slowest"][0];
+        let strip = &call["strip"];
+        let wall = call["wall_ns"].as_u64().expect("a number");
+        let states = strip["states"].as_array().expect("states");
+        let number = |value: &Value| value.as_u64().expect("a number");
+        let sum: u64 = states.iter().map(|it| number(&it["wall_ns"])).sum();
+        assert_eq!(sum, wall, "{strip}");
+        for (state, method) in [
+            ("sleeps", "SlowStrips.sleeps"),
+            ("waits_for_lock", "SlowStrips.wants"),
+            ("input_output", "SlowStrips.reads"),
+        ] {
+            let found = states.iter().find(|it| it["state"] == state);
+            let found = found.unwrap_or_else(|| panic!("{state} in {strip}"));
+            let least = if state == "waits_for_lock" { 200 } else { 100 };
+            assert!(number(&found["wall_ns"]) >= least * 1_000_000, "{strip}");
+            let said = found["method"].as_str().expect("a method");
+            assert!(said.contains(method), "{said}");
+        }
+        // A CPU that others use takes time, which is no running.
+        let ran = |state: &str| {
+            let found = states.iter().find(|it| it["state"] == state);
+            found.map_or(0, |it| number(&it["wall_ns"]))
+        };
+        assert!(
+            ran("running") + ran("waits_for_cpu") >= 150_000_000,
+            "{strip}"
+        );
+        let segments = strip["segments"].as_array().expect("segments");
+        let first = |state: &str| {
+            let found = segments.iter().find(|it| it["state"] == state);
+            number(&found.expect("a segment")["from_ns"])
+        };
+        assert!(first("running") < first("sleeps"));
+        assert!(first("sleeps") < first("waits_for_lock"));
+        assert!(first("waits_for_lock") < first("input_output"));
+        let text = stdout(&run(&mut scene.hprof_rs(&["slow", name]), ""));
+        assert!(text.contains("s sleeping"), "{text}");
+        // Each wait has more than a fiftieth of the call, unless the machine held it up for 12 s.
+        let strip = text.split('|').nth(1).expect("a strip");
+        assert!("sLi".chars().all(|state| strip.contains(state)), "{text}");
+
+        // Samples of CPU time show where it ran.
+        let answer = run_with("cpu=samples");
+        let strip = &answer["methods"][0]["slowest"][0]["strip"];
+        let states = strip["states"].as_array().expect("states").iter();
+        let states: Vec<_> = states.map(|it| it["state"].as_str()).collect();
+        assert_eq!(states, [Some("not_running"), Some("running")], "{strip}");
+        let none = run_with("monitor=y");
+        assert!(none["methods"][0]["slowest"][0]["strip"].is_null());
+        let reason = none["no_strips"].as_str().expect("a reason");
+        assert!(reason.contains("cpu=wall"), "{reason}");
+    });
+}

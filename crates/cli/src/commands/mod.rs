@@ -52,6 +52,7 @@ mod samples;
 mod serve;
 mod sites;
 mod slow;
+mod slow_strips;
 mod stacks;
 mod strings;
 mod strip;

@@ -5,18 +5,23 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::Args;
+use hprof_analysis::call_strips::{CallStrips, NoStrips};
 use hprof_stacks::slow::{Slow, SlowCall, SlowMethod, Threshold};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
-use crate::open::{self, PlainFileArgument};
+use super::slow_strips;
+use crate::open::{self, PlainFileArgument, Times};
 use crate::render::screen::{Align, Style, columns, count, more, print, print_json, printable};
 
 /// Show how long calls of methods took, and the slowest of them (slow=).
 ///
 /// Reads profiles of the agent with `slow=com.acme.Api.handle`. Percentiles are right to a thousandth, all other figures are
 /// exact. A call within one of the same method in the same thread is part of that one.
+///
+/// Each of the slowest calls has a strip of its time, by the samples of its thread: running, waiting for a CPU, a lock, input or
+/// output, asleep. That needs cpu=wall; with cpu=samples it shows where calls ran. record --wall --slow METHOD has both.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SlowCommand {
@@ -49,7 +54,16 @@ Examples:
 
 impl SlowCommand {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
-        let opened = self.file.open(false, 0)?;
+        let PlainFileArgument {
+            file,
+            strict,
+            memory,
+        } = &self.file;
+        let times = Times {
+            are_wanted: true,
+            ..Times::default()
+        };
+        let opened = open::open_part(file, false, 0, *strict, *memory, times)?;
         open::warn_of_damage(&opened);
         let slow = &opened.contents.slow;
         if !slow.is_there() {
@@ -69,25 +83,38 @@ impl SlowCommand {
             top => methods.len().saturating_sub(top),
         };
         methods.truncate(methods.len() - left_out);
+        let strips = CallStrips::of(&opened.contents);
         if self.json {
             return print_json(&json!({
                 "file": opened.name,
                 "patterns": slow.patterns,
-                "methods": methods.iter().map(|it| method_json(it, self.calls)).collect::<Vec<_>>(),
+                "methods": methods
+                    .iter()
+                    .map(|it| method_json(it, self.calls, strips.as_ref().ok()))
+                    .collect::<Vec<_>>(),
+                "no_strips": strips.as_ref().err().map(|why| slow_strips::reason(*why)),
                 "methods_left_out": left_out,
             }));
         }
-        print(&(text(Style::of_stdout(), slow, &methods, self.calls) + &more(left_out)))
+        let style = Style::of_stdout();
+        let text = text(style, slow, &methods, self.calls, Some(&strips));
+        print(&(text + &more(left_out)))
     }
 }
 
 /// All timed calls, as `hprof-rs slow` shows them.
 pub(crate) fn in_words(slow: &Slow) -> String {
     let methods: Vec<&SlowMethod> = slow.methods.iter().collect();
-    text(Style::of_stdout(), slow, &methods, usize::MAX)
+    text(Style::of_stdout(), slow, &methods, usize::MAX, None)
 }
 
-fn text(style: Style, slow: &Slow, methods: &[&SlowMethod], calls: usize) -> String {
+fn text(
+    style: Style,
+    slow: &Slow,
+    methods: &[&SlowMethod],
+    calls: usize,
+    strips: Option<&Result<CallStrips<'_>, NoStrips>>,
+) -> String {
     let mut text = String::new();
     if !methods.is_empty() {
         text.push_str(&table(style, methods));
@@ -106,6 +133,15 @@ fn text(style: Style, slow: &Slow, methods: &[&SlowMethod], calls: usize) -> Str
             style.bold(&format!("Slowest calls of {name}"))
         );
         text.push_str(&slowest(style, method, calls));
+        if let Some(Ok(strips)) = strips {
+            text.push_str(&slow_strips::text(style, strips, method, calls));
+        }
+    }
+    if let Some(Err(why)) = strips
+        && calls > 0
+        && methods.iter().any(|it| !it.slowest.is_empty())
+    {
+        let _ = writeln!(text, "\n{}", slow_strips::reason(*why));
     }
     for (pattern, why) in slow
         .patterns
@@ -209,20 +245,25 @@ fn remarks(method: &SlowMethod) -> String {
 
 fn slowest(style: Style, method: &SlowMethod, most: usize) -> String {
     let head = [
+        ("", Align::Right),
         ("time", Align::Right),
         ("CPU", Align::Right),
         ("began", Align::Left),
         ("thread", Align::Left),
     ];
-    let row = |call: &SlowCall| {
+    let row = |(number, call): (u64, &SlowCall)| {
         [
+            count(number),
             time(call.wall),
             time(call.cpu),
             local(call.began),
             printable(&call.thread),
         ]
     };
-    let rows: Vec<_> = method.slowest.iter().take(most).map(row).collect();
+    let rows: Vec<_> = (1..)
+        .zip(method.slowest.iter().take(most))
+        .map(row)
+        .collect();
     columns(style, head, &rows)
 }
 
@@ -232,7 +273,7 @@ fn local(nanos: i64) -> String {
     at.strftime("%Y-%m-%d %H:%M:%S%.3f").to_string()
 }
 
-fn time(nanos: u64) -> String {
+pub(super) fn time(nanos: u64) -> String {
     let exact = nanos as f64;
     match nanos {
         0..1_000 => format!("{nanos} ns"),
@@ -242,7 +283,7 @@ fn time(nanos: u64) -> String {
     }
 }
 
-fn method_json(method: &SlowMethod, calls: usize) -> Value {
+fn method_json(method: &SlowMethod, calls: usize, strips: Option<&CallStrips<'_>>) -> Value {
     let asked = match method.asked {
         Threshold::None => Value::Null,
         Threshold::Nanos(nanos) => json!({ "nanos": nanos }),
@@ -269,12 +310,17 @@ fn method_json(method: &SlowMethod, calls: usize) -> Value {
         "threshold": asked,
         "threshold_ns": method.threshold,
         "slow_calls": method.slow,
-        "slowest": method.slowest.iter().take(calls).map(call_json).collect::<Vec<_>>(),
+        "slowest": method
+            .slowest
+            .iter()
+            .take(calls)
+            .map(|call| call_json(call, strips))
+            .collect::<Vec<_>>(),
         "histogram": method.times.counters().collect::<Vec<_>>(),
     })
 }
 
-fn call_json(call: &SlowCall) -> Value {
+fn call_json(call: &SlowCall, strips: Option<&CallStrips<'_>>) -> Value {
     let began = Timestamp::from_nanosecond(i128::from(call.began)).unwrap_or_default();
     json!({
         "began": began.to_string(),
@@ -284,6 +330,7 @@ fn call_json(call: &SlowCall) -> Value {
         "thread": call.thread,
         "thread_serial": call.serial,
         "is_virtual": call.is_virtual,
+        "strip": strips.and_then(|strips| strips.strip(call)),
     })
 }
 
