@@ -305,7 +305,7 @@ final class LeakCaches {
 
     @LeakCorpus.Answer(
         says = {"The System properties (java.lang.System.props)", "java.util.Properties"},
-        tells = {"\"LeakCaches.session.0\"", "System.setProperty"})
+        tells = {"\"LeakCaches.session.", "System.setProperty"})
     static void systemProperties(LeakCorpus.Dump dump) {
         for (int i = 0; i < 3000; i++) {
             System.setProperty("LeakCaches.session." + i, String.format("%01000d", i));

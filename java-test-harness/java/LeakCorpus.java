@@ -39,6 +39,9 @@ public class LeakCorpus {
         /** The first JDK that can run the case. */
         int since() default 8;
 
+        /** The last JDK whose heap is as the answer has it. */
+        int until() default Integer.MAX_VALUE;
+
         /** A library that the case needs, as Debian names its file. */
         String library() default "";
 
@@ -107,9 +110,14 @@ public class LeakCorpus {
         }
     }
 
+    private static int feature() {
+        String version = System.getProperty("java.specification.version");
+        return Integer.parseInt(version.startsWith("1.") ? version.substring(2) : version);
+    }
+
     private static void print(Class<?> family, Method method) {
         Answer answer = method.getAnnotation(Answer.class);
-        if (answer == null) return;
+        if (answer == null || answer.until() < feature()) return;
         StringBuilder line = new StringBuilder(family.getName() + "." + method.getName());
         for (String word : answer.says()) {
             line.append("\tsays=").append(word);

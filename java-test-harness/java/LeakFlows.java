@@ -321,9 +321,16 @@ final class LeakFlows {
         Thread.sleep(200);
     }
 
+    /** Since JDK 25 (JDK-8319447) a thread of the common pool has the timeouts of all futures. */
+    @LeakCorpus.Answer(
+        says = {"DelayScheduler", "10,000 objects", "LeakFlows$Request", "commonPool-delayScheduler"}, since = 25)
+    static void timeoutsOfFuturesInAPool(LeakCorpus.Dump dump) throws Exception {
+        timeoutsOfFutures(dump);
+    }
+
     @LeakCorpus.Answer(
         says = {"with 10,000 elements", "field java.util.concurrent.CompletableFuture$Delayer.delayer"},
-        tells = "LeakFlows$")
+        tells = "LeakFlows$", until = 24)
     static void timeoutsOfFutures(LeakCorpus.Dump dump) throws Exception {
         for (int i = 0; i < 10_000; i++) {
             Request request = new Request();

@@ -307,7 +307,7 @@ final class LeakHolders {
 
     static StringBuilder log;
 
-    @LeakCorpus.Answer(says = {"one java.lang.StringBuilder with a byte[] of", "field LeakHolders.log"})
+    @LeakCorpus.Answer(says = {"one java.lang.StringBuilder with a byte[] of", "field LeakHolders.log"}, since = 11)
     static void oneText(LeakCorpus.Dump dump) {
         log = new StringBuilder();
         for (int i = 0; i < 400_000; i++) log.append("a line that is added\n");
@@ -318,7 +318,7 @@ final class LeakHolders {
     @LeakCorpus.Answer(
         says = {"java.util.ArrayList with 60,000 elements", "field LeakHolders.slices"},
         tells = {"java.util.ArrayList$SubList.root", "objects of class java.lang.String"},
-        holder = "LeakHolders.slices.root")
+        holder = "LeakHolders.slices.root", since = 11)
     static void sliceOfAList(LeakCorpus.Dump dump) {
         List<String> all = new ArrayList<>();
         for (int i = 0; i < 60_000; i++) all.add("element " + i + " of a list that is long forgotten");

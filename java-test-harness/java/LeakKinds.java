@@ -206,6 +206,14 @@ final class LeakKinds {
 
     static OutputStream out;
 
+    static final class Nowhere extends OutputStream {
+        @Override
+        public void write(int b) {}
+
+        @Override
+        public void write(byte[] bytes, int from, int length) {}
+    }
+
     static final class Message implements java.io.Serializable {
         private static final long serialVersionUID = 1;
         final byte[] text = new byte[400];
@@ -215,7 +223,7 @@ final class LeakKinds {
         says = {"java.io.ObjectOutputStream$HandleTable with a java.lang.Object[]", "field LeakKinds.out"},
         tells = "java.io.ObjectOutputStream.handles")
     static void handlesOfAStream(LeakCorpus.Dump dump) throws Exception {
-        ObjectOutputStream stream = new ObjectOutputStream(OutputStream.nullOutputStream());
+        ObjectOutputStream stream = new ObjectOutputStream(new Nowhere());
         out = stream;
         for (int i = 0; i < 10_000; i++) stream.writeObject(new Message());
     }

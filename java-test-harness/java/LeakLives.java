@@ -23,7 +23,8 @@ final class LeakLives {
 
         Object plugin() throws Exception {
             try (InputStream in = LeakLives.class.getResourceAsStream("LeakLives$Plugin.class")) {
-                byte[] bytes = in.readAllBytes();
+                byte[] bytes = new byte[in.available()];
+                new java.io.DataInputStream(in).readFully(bytes);
                 Class<?> plugin = defineClass("LeakLives$Plugin", bytes, 0, bytes.length);
                 return plugin.getConstructor().newInstance();
             }
@@ -117,7 +118,11 @@ final class LeakLives {
         holder = "LeakLives.heads")
     static void slicesOfBuffers(LeakCorpus.Dump dump) {
         heads = new ArrayList<>();
-        for (int i = 0; i < 100; i++) heads.add(ByteBuffer.allocate(80_000).limit(8).slice());
+        for (int i = 0; i < 100; i++) {
+            ByteBuffer whole = ByteBuffer.allocate(80_000);
+            whole.limit(8);
+            heads.add(whole.slice());
+        }
     }
 
     static List<Object> proxies;

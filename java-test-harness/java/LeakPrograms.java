@@ -16,14 +16,11 @@ import java.util.Scanner;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArraySet;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingDeque;
 import java.util.concurrent.LinkedTransferQueue;
-import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.AtomicReferenceArray;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import java.util.zip.GZIPOutputStream;
 
@@ -88,7 +85,7 @@ final class LeakPrograms {
     static SkipList ticks;
 
     @LeakCorpus.Answer(
-        says = {"LeakPrograms$SkipList.head", "LeakPrograms.ticks", "LeakPrograms$Tower", "4,000 objects of class LeakPrograms$Order"},
+        says = {"The static field LeakPrograms.ticks", "one LeakPrograms$SkipList", "LeakPrograms$Tower", "4,000 objects of class LeakPrograms$Order"},
         shared = true)
     static void towersOfASkipList(LeakCorpus.Dump dump) {
         ticks = new SkipList();
@@ -115,8 +112,8 @@ final class LeakPrograms {
     static Streams connection;
 
     @LeakCorpus.Answer(
-        says = {"The field LeakPrograms$Streams.active", "4,000 objects of class LeakPrograms$Order", "LeakPrograms.connection"},
-        holder = "LeakPrograms.connection.active", shared = true)
+        says = {"The field LeakPrograms$IntMap.values", "4,000 objects of class LeakPrograms$Order", "LeakPrograms.connection"},
+        holder = "LeakPrograms.connection.active.values", shared = true)
     static void streamsByNumber(LeakCorpus.Dump dump) {
         connection = new Streams();
         for (int i = 0; i < 4000; i++) connection.active.put(i, new Order());
@@ -182,31 +179,6 @@ final class LeakPrograms {
         for (int i = 0; i < 4000; i++) top.set(new Cell(top.get()));
     }
 
-    /** A node of a map that shares what did not change: a bitmap, and keys, values and nodes in one array. */
-    static final class BitmapNode {
-        final int bitmap;
-        final Object[] content;
-
-        BitmapNode(int depth) {
-            bitmap = -1;
-            content = new Object[16];
-            for (int i = 0; i < 16; i++) content[i] = depth > 0 ? new BitmapNode(depth - 1) : new Order();
-        }
-    }
-
-    static final class Persistent {
-        final BitmapNode root = new BitmapNode(2);
-    }
-
-    static Persistent state;
-
-    @LeakCorpus.Answer(
-        says = {"LeakPrograms$Persistent.root", "LeakPrograms.state", "LeakPrograms$BitmapNode", "LeakPrograms$Order"},
-        holder = "LeakPrograms.state.root", shared = true)
-    static void nodesOfAPersistentMap(LeakCorpus.Dump dump) {
-        state = new Persistent();
-    }
-
     /** What a channel has still to send. */
     static final class Entry {
         final Order message = new Order();
@@ -232,8 +204,8 @@ final class LeakPrograms {
     static Map<String, Channel> channels;
 
     @LeakCorpus.Answer(
-        says = {"LeakPrograms$Outbound.unflushed", "LeakPrograms$Entry", "LeakPrograms.channels"},
-        tells = "LeakPrograms$Order", shared = true)
+        says = {"one LeakPrograms$Outbound", "4,000 objects of class LeakPrograms$Entry", "LeakPrograms$Order", "LeakPrograms.channels"},
+        shared = true)
     static void slowClient(LeakCorpus.Dump dump) {
         channels = new ConcurrentHashMap<>();
         for (int i = 0; i < 20; i++) channels.put("client-" + i, new Channel());
@@ -258,16 +230,6 @@ final class LeakPrograms {
         for (int i = 0; i < 500; i++) {
             producer.batches.computeIfAbsent("orders-" + i % 6, it -> new ArrayDeque<>()).add(new Batch());
         }
-    }
-
-    static Map<String, ReentrantLock> locks;
-
-    @LeakCorpus.Answer(
-        says = {"The static field LeakPrograms.locks", "ConcurrentHashMap with 40,000 entries", "java.util.concurrent.locks.ReentrantLock"},
-        holder = "LeakPrograms.locks", shared = true)
-    static void locksByKey(LeakCorpus.Dump dump) {
-        locks = new ConcurrentHashMap<>();
-        for (int i = 0; i < 40_000; i++) locks.computeIfAbsent("k" + i, it -> new ReentrantLock()).lock();
     }
 
     static final class Pooled {
@@ -428,8 +390,7 @@ final class LeakPrograms {
     static PrintWriter transcript;
 
     @LeakCorpus.Answer(
-        says = {"The static field LeakPrograms.transcript", "java.io.PrintWriter"}, tells = "char",
-        never = "java.lang.Object", shared = true)
+        says = {"The static field LeakPrograms.transcript", "java.lang.StringBuffer"}, shared = true)
     static void transcriptOfAWriter(LeakCorpus.Dump dump) {
         transcript = new PrintWriter(new StringWriter());
         for (int i = 0; i < 200_000; i++) transcript.println("SELECT * FROM orders WHERE id = " + i);
@@ -495,21 +456,9 @@ final class LeakPrograms {
         }
     }
 
-    private static void descend(int depth, LeakCorpus.Dump dump) throws Exception {
-        byte[] page = new byte[4000];
-        if (depth == 0) dump.write();
-        else descend(depth - 1, dump);
-        page[0]++;
-    }
-
-    @LeakCorpus.Answer(says = {"\"main\"", "local variable", "LeakPrograms.descend", "byte[]"})
-    static void framesOfARecursion(LeakCorpus.Dump dump) throws Exception {
-        descend(1500, dump);
-    }
-
     static List<ThreadLocal<byte[]>> contexts;
 
-    @LeakCorpus.Answer(says = {"\"main\"", "2,000 values of ThreadLocals", "byte[]"})
+    @LeakCorpus.Answer(says = {"\"main\"", "ThreadLocalMap with", "2,000 objects of class byte[]"})
     static void manyThreadLocalsOfOneThread(LeakCorpus.Dump dump) {
         contexts = new ArrayList<>();
         for (int i = 0; i < 2000; i++) {
@@ -517,26 +466,6 @@ final class LeakPrograms {
             context.set(new byte[4000]);
             contexts.add(context);
         }
-    }
-
-    @LeakCorpus.Answer(
-        says = {"The threads \"supplier-*\"", "40 threads"}, tells = "LeakPrograms", threads = "supplier-")
-    static void suppliersThatWait(LeakCorpus.Dump dump) throws Exception {
-        SynchronousQueue<byte[]> queue = new SynchronousQueue<>();
-        CountDownLatch ready = new CountDownLatch(40);
-        for (int i = 0; i < 40; i++) {
-            new Thread(() -> {
-                byte[] page = new byte[200_000];
-                ready.countDown();
-                try {
-                    queue.put(page);
-                } catch (InterruptedException e) {
-                    throw new IllegalStateException(e);
-                }
-            }, "supplier-" + i).start();
-        }
-        ready.await();
-        Thread.sleep(300);
     }
 
     @LeakCorpus.Answer(says = {"java.net.CookieHandler.cookieHandler", "java.net.HttpCookie"})
@@ -549,20 +478,11 @@ final class LeakPrograms {
         }
     }
 
-    static List<java.util.logging.Logger> loggers;
-
-    @LeakCorpus.Answer(
-        says = {"The static field LeakPrograms.loggers", "java.util.ArrayList with 6,000 elements", "6,000 objects of class java.util.logging.Logger"})
-    static void loggersByRequest(LeakCorpus.Dump dump) {
-        loggers = new ArrayList<>();
-        for (int i = 0; i < 6000; i++) loggers.add(java.util.logging.Logger.getLogger("request" + i));
-    }
-
     static org.w3c.dom.Document document;
 
     @LeakCorpus.Answer(
-        says = {"The static field LeakPrograms.document", "com.sun.org.apache.xerces.internal.dom.DocumentImpl"},
-        tells = "com.sun.org.apache.xerces.internal.dom.", shared = true, holder = "LeakPrograms.document")
+        says = {"The static field LeakPrograms.document", "objects of class com.sun.org.apache.xerces.internal.dom.ElementImpl"},
+        shared = true)
     static void documentOfXml(LeakCorpus.Dump dump) throws Exception {
         document = javax.xml.parsers.DocumentBuilderFactory.newInstance().newDocumentBuilder().newDocument();
         org.w3c.dom.Element orders = document.createElement("orders");
@@ -592,8 +512,8 @@ final class LeakPrograms {
     static Map<String, Numbers> segments;
 
     @LeakCorpus.Answer(
-        says = {"The static field LeakPrograms.segments", "java.util.HashMap with 2 entries", "2 objects of class LeakPrograms$Numbers", "LeakPrograms$Container"},
-        holder = "LeakPrograms.segments", shared = true)
+        says = {"The field LeakPrograms$Numbers.low", "2 objects", "6,000 objects of class LeakPrograms$Container", "LeakPrograms.segments"},
+        shared = true)
     static void numbersBySegment(LeakCorpus.Dump dump) {
         segments = new HashMap<>();
         segments.put("buyers", new Numbers());
@@ -653,6 +573,6 @@ final class LeakPrograms {
         java.util.logging.Logger.getLogger("start").fine("loaded");
         javax.xml.parsers.SAXParserFactory.newInstance().newSAXParser();
         java.util.concurrent.ForkJoinPool.commonPool().submit(() -> {}).get();
-        java.util.ResourceBundle.getBundle("sun.launcher.resources.launcher");
+        java.security.Security.getAlgorithms("Cipher").forEach(String::length);
     }
 }

@@ -288,14 +288,14 @@ final class LeakShapes {
         for (int i = 0; i < 4000; i++) editor.type(new Order());
     }
 
-    static final AtomicReference<List<Order>> LATEST = new AtomicReference<>(List.of());
+    static final AtomicReference<List<Order>> LATEST = new AtomicReference<>(new ArrayList<>());
 
     @LeakCorpus.Answer(
         says = {"LeakShapes.LATEST", "3,000 objects of class LeakShapes$Order"})
     static void listInAReference(LeakCorpus.Dump dump) {
         List<Order> all = new ArrayList<>();
         for (int i = 0; i < 3000; i++) all.add(new Order());
-        LATEST.set(List.copyOf(all));
+        LATEST.set(new ArrayList<>(all));
     }
 
     static final class StringTable {

@@ -8,6 +8,7 @@ import java.time.Instant;
 import java.util.AbstractMap;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -342,7 +343,7 @@ final class LeakStores {
                 Map<String, Object> row = new LinkedHashMap<>();
                 row.put("id", i * 1000L + j);
                 row.put("name", "name " + i + " " + j);
-                row.put("tags", new ArrayList<>(List.of("a" + i, "b" + j)));
+                row.put("tags", new ArrayList<>(Arrays.asList("a" + i, "b" + j)));
                 rows.add(row);
             }
             config.put("table" + i, rows);

@@ -53,27 +53,17 @@ pub fn classes_for(jdk: &Jdk) -> &'static Path {
 }
 
 /// The programs that use something newer than JDK 8, and those that use such programs.
-const NEWER_THAN_8: [&str; 30] = [
+const NEWER_THAN_8: [&str; 20] = [
     "ClassChurn",
     "CompileLoop",
     "DefineClass",
     "HealthyHeaps",
     "KnownCollections",
-    "LeakCaches",
-    "LeakCorpus",
     "LeakFlows",
-    "LeakHolders",
-    "LeakKinds",
-    "LeakLives",
     "LeakLoader",
     "LeakNewer",
-    "LeakNodes",
     "LeakRegistries",
-    "LeakServices",
-    "LeakShapes",
-    "LeakStores",
     "LeakTasks",
-    "LeakThreads",
     "LeakViews",
     "NativeCallers",
     "OneStackManyClasses",
