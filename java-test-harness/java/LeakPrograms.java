@@ -16,11 +16,14 @@ import java.util.Scanner;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArraySet;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingDeque;
 import java.util.concurrent.LinkedTransferQueue;
+import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import java.util.zip.GZIPOutputStream;
 
@@ -179,6 +182,31 @@ final class LeakPrograms {
         for (int i = 0; i < 4000; i++) top.set(new Cell(top.get()));
     }
 
+    /** A node of a map that shares what did not change: a bitmap, and keys, values and nodes in one array. */
+    static final class BitmapNode {
+        final int bitmap;
+        final Object[] content;
+
+        BitmapNode(int depth) {
+            bitmap = -1;
+            content = new Object[16];
+            for (int i = 0; i < 16; i++) content[i] = depth > 0 ? new BitmapNode(depth - 1) : new Order();
+        }
+    }
+
+    static final class Persistent {
+        final BitmapNode root = new BitmapNode(2);
+    }
+
+    static Persistent state;
+
+    @LeakCorpus.Answer(
+        says = {"LeakPrograms$Persistent.root", "LeakPrograms.state", "LeakPrograms$BitmapNode", "LeakPrograms$Order"},
+        holder = "LeakPrograms.state.root", shared = true)
+    static void nodesOfAPersistentMap(LeakCorpus.Dump dump) {
+        state = new Persistent();
+    }
+
     /** What a channel has still to send. */
     static final class Entry {
         final Order message = new Order();
@@ -230,6 +258,16 @@ final class LeakPrograms {
         for (int i = 0; i < 500; i++) {
             producer.batches.computeIfAbsent("orders-" + i % 6, it -> new ArrayDeque<>()).add(new Batch());
         }
+    }
+
+    static Map<String, ReentrantLock> locks;
+
+    @LeakCorpus.Answer(
+        says = {"The static field LeakPrograms.locks", "ConcurrentHashMap with 40,000 entries", "java.util.concurrent.locks.ReentrantLock"},
+        holder = "LeakPrograms.locks", shared = true)
+    static void locksByKey(LeakCorpus.Dump dump) {
+        locks = new ConcurrentHashMap<>();
+        for (int i = 0; i < 40_000; i++) locks.computeIfAbsent("k" + i, it -> new ReentrantLock()).lock();
     }
 
     static final class Pooled {
@@ -456,6 +494,18 @@ final class LeakPrograms {
         }
     }
 
+    private static void descend(int depth, LeakCorpus.Dump dump) throws Exception {
+        byte[] page = new byte[4000];
+        if (depth == 0) dump.write();
+        else descend(depth - 1, dump);
+        page[0]++;
+    }
+
+    @LeakCorpus.Answer(says = {"\"main\"", "local variable", "LeakPrograms.descend", "byte[]"})
+    static void framesOfARecursion(LeakCorpus.Dump dump) throws Exception {
+        descend(1500, dump);
+    }
+
     static List<ThreadLocal<byte[]>> contexts;
 
     @LeakCorpus.Answer(says = {"\"main\"", "ThreadLocalMap with", "2,000 objects of class byte[]"})
@@ -466,6 +516,26 @@ final class LeakPrograms {
             context.set(new byte[4000]);
             contexts.add(context);
         }
+    }
+
+    @LeakCorpus.Answer(
+        says = {"The threads \"supplier-*\"", "40 threads"}, tells = "LeakPrograms", threads = "supplier-")
+    static void suppliersThatWait(LeakCorpus.Dump dump) throws Exception {
+        SynchronousQueue<byte[]> queue = new SynchronousQueue<>();
+        CountDownLatch ready = new CountDownLatch(40);
+        for (int i = 0; i < 40; i++) {
+            new Thread(() -> {
+                byte[] page = new byte[200_000];
+                ready.countDown();
+                try {
+                    queue.put(page);
+                } catch (InterruptedException e) {
+                    throw new IllegalStateException(e);
+                }
+            }, "supplier-" + i).start();
+        }
+        ready.await();
+        Thread.sleep(300);
     }
 
     @LeakCorpus.Answer(says = {"java.net.CookieHandler.cookieHandler", "java.net.HttpCookie"})

@@ -209,7 +209,14 @@ fn not_reached(it: &NotReached) -> (String, Vec<String>) {
              not reached. A JDK with that fix writes them."
         ));
     }
-    let explained = it.finalizable_bytes + it.class_value_bytes;
+    if it.filler_bytes > it.bytes / 10 {
+        sentences.push(format!(
+            "{} of it is in int[] that no object refers to. HotSpot covers dead regions with such arrays, so they may \
+             be filler and no garbage of the program.",
+            bytes(it.filler_bytes)
+        ));
+    }
+    let explained = it.finalizable_bytes + it.class_value_bytes + it.filler_bytes;
     let rest = it.bytes.saturating_sub(explained);
     if rest > it.bytes / 10 {
         let rest = match explained {

@@ -13,6 +13,8 @@ use crate::numbers::{ClassNumber, Place};
 pub(super) const CHAIN: usize = 3;
 /// Elements of a collection that are looked at.
 const LOOKED_AT: usize = 8;
+/// The size of the array of a node, in bytes, at most.
+const NODE: u64 = 1024;
 /// Collections of a class that are looked at before the others count as these do.
 const ENOUGH: u32 = 64;
 
@@ -98,7 +100,7 @@ impl<T: Copy> Way<T> {
     }
 }
 
-/// Tells the collections in which nodes of the program have other nodes, such as the children of a tree.
+/// Tells the collections and small arrays in which nodes of the program have other nodes, such as the children of a tree.
 pub(super) struct Branches<'a> {
     parts: &'a Parts<'a>,
     /// By class of the node and of the collection: those looked at, and those of them with nodes.
@@ -113,13 +115,15 @@ impl<'a> Branches<'a> {
         }
     }
 
-    /// True of a collection of an object of the program that has objects of its owner's class.
+    /// True of a collection, or a small array, of an object of the program that has objects of its owner's class.
     pub fn is_branch(&self, owner: Place, child: Place) -> bool {
         let parts = self.parts;
-        if parts.role(child) != Role::Collection
-            || parts.role(owner) != Role::Plain
-            || !parts.is_own(owner)
-        {
+        let may_have = match parts.role(child) {
+            Role::Collection => true,
+            // Nodes have small arrays; a large one is a collection's table.
+            _ => parts.is_array_of_objects(child) && parts.size(child) <= NODE,
+        };
+        if !may_have || parts.role(owner) != Role::Plain || !parts.is_own(owner) {
             return false;
         }
         let class = parts.class(owner);
@@ -136,6 +140,11 @@ impl<'a> Branches<'a> {
     fn has(&self, collection: Place, class: ClassNumber) -> bool {
         let snapshot = self.parts.snapshot;
         let object = snapshot.dominators().object(collection);
+        let graph = snapshot.graph();
+        if self.parts.role(collection) == Role::Array {
+            let elements = graph.references(object).into_iter().take(LOOKED_AT);
+            return elements.into_iter().any(|it| graph.class_of(it) == class);
+        }
         let elements = snapshot.collection_elements(object, LOOKED_AT);
         let mut values = elements
             .into_iter()
@@ -143,7 +152,7 @@ impl<'a> Branches<'a> {
             .flatten();
         values.any(|value| {
             let value = value.object();
-            value.is_some_and(|value| snapshot.graph().class_of(value) == class)
+            value.is_some_and(|value| graph.class_of(value) == class)
         })
     }
 }

@@ -120,7 +120,7 @@ pub(super) fn filling(
     found: &Elements,
     within: impl Fn(&str) -> Option<Within>,
 ) -> Option<Filling> {
-    let main = found.shares.first();
+    let main = beside_keys(&found.shares).or(found.shares.first());
     // Arrays of branches say less than the nodes that have them.
     let nodes = found.links.iter().find(|it| !it.name.ends_with("[]"));
     let links = found.links.first().map(|first| match nodes {
@@ -204,6 +204,18 @@ pub(super) fn filling(
             it.class == main.name || nodes.is_some_and(|nodes| it.class == nodes.name)
         }),
     })
+}
+
+/// The class beside keys that are as many and little more: texts and boxed numbers say less than what they lead to.
+fn beside_keys(shares: &[ClassShare]) -> Option<&ClassShare> {
+    /// The share of the keys that the others have at least.
+    const NEARLY: f64 = 0.8;
+    const KEYS: [&str; 3] = ["java.lang.String", "java.lang.Integer", "java.lang.Long"];
+    let is_key = |share: &ClassShare| KEYS.contains(&share.name.as_str());
+    let first = shares.first().filter(|first| is_key(first))?;
+    let enough = |part: u64, whole: u64| part as f64 >= whole as f64 * NEARLY;
+    let mut others = shares.iter().filter(|share| !is_key(share));
+    others.find(|it| enough(it.objects, first.objects) && enough(it.bytes, first.bytes))
 }
 
 /// Rows of classes whose names differ only in numbers, together.

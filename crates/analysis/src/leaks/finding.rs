@@ -131,6 +131,9 @@ impl Finding {
     }
 }
 
+/// The static field with the loader of the program, which says no more than the loader: the field of the loader does.
+const SYSTEM_LOADER: &str = "java.lang.ClassLoader.scl";
+
 /// The holder at the start of the path to a subject, whose objects are given, too. Of several static fields and local
 /// variables on the way the last one says most.
 pub(super) fn holder(snapshot: &Snapshot, path: &Path, objects: &[ObjectNumber]) -> Holder {
@@ -153,7 +156,11 @@ pub(super) fn holder(snapshot: &Snapshot, path: &Path, objects: &[ObjectNumber])
     // The middle of a long way, which is not among the steps, has none in a list.
     let named = (1..=last).rev().find_map(|step| {
         let edge = steps[step].edge.as_ref()?;
-        matches!(edge.kind, EdgeKind::Static | EdgeKind::Local).then_some((step, edge))
+        let is_named = match edge.kind {
+            EdgeKind::Static => static_name(snapshot, before(step), &edge.name) != SYSTEM_LOADER,
+            kind => kind == EdgeKind::Local,
+        };
+        is_named.then_some((step, edge))
     });
     match named {
         Some((step, edge)) if edge.kind == EdgeKind::Static => Holder::Static {

@@ -93,7 +93,7 @@ impl Search<'_> {
             is_rest,
             bytes,
             count: 1,
-            holder: None,
+            holder: self.frames_of(subject),
             filling,
             looked_at: None,
             direct: self.direct(&contents, subject),
@@ -103,6 +103,33 @@ impl Search<'_> {
             children: under.rows(),
             contents,
             objects: self.way_to(object)?,
+        })
+    }
+
+    /// The local variables by which a thread keeps most of what it keeps, such as those of a recursion; `None` unless the
+    /// subject is a thread.
+    fn frames_of(&self, subject: Place) -> Option<Holder> {
+        let snapshot = self.snapshot;
+        let dominators = snapshot.dominators();
+        let thread = dominators.object(subject);
+        let roots = snapshot.graph().roots_of(thread);
+        if !roots.iter().any(|root| root.is_thread()) {
+            return None;
+        }
+        let mut sums: FxHashMap<String, u64> = FxHashMap::default();
+        let mut all = 0;
+        for place in dominators.largest_children(Some(subject), SAMPLE) {
+            let bytes = dominators.retained(place);
+            all += bytes;
+            if let Some(local) = snapshot.local_of(thread, dominators.object(place)) {
+                *sums.entry(snapshot.local_in_words(local)).or_default() += bytes;
+            }
+        }
+        let main = (sums.into_iter()).max_by_key(|(name, bytes)| (*bytes, Reverse(name.clone())));
+        let (local, _) = main.filter(|(_, bytes)| *bytes > all / 2)?;
+        Some(Holder::Root {
+            local: Some(local),
+            through: Vec::new(),
         })
     }
 
@@ -165,6 +192,11 @@ impl Search<'_> {
         let members = candidate.members.iter();
         let members = members.map(|&place| dominators.object(place));
         let common = deepest_common(snapshot, &self.paths, members)?;
+        if common.is_none()
+            && let Some(found) = self.handed_over(candidate)?
+        {
+            return Ok(found);
+        }
         let mut objects = match common {
             Some(common) => self.way_to(common)?,
             None => self.way_to(dominators.object(candidate.members[0]))?,

@@ -91,7 +91,7 @@ pub(super) fn pools(snapshot: &Snapshot, threshold: u64) -> Vec<Pool> {
 }
 
 /// The name with a star in the place of its last number: `pool-1-thread-*`.
-fn pattern(name: &str) -> String {
+pub(super) fn pattern(name: &str) -> String {
     let is_digit = |c: char| c.is_ascii_digit();
     let Some(end) = name.rfind(is_digit).map(|at| at + 1) else {
         return name.to_owned();

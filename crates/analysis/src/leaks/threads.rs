@@ -3,18 +3,19 @@
 use std::cmp::Reverse;
 use std::io;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::candidates::SAMPLE;
+use super::candidates::{Candidate, SAMPLE};
 use super::down::{Pile, pile};
 use super::fill::{ClassShare, ObjectShare, classes_in_all};
 use super::filling::Filling;
 use super::find::{Found, Search};
 use super::finding::{Holder, Subject, field_name, holder, variable};
 use super::parts::Role;
-use super::pools::Pool;
+use super::pools::{Pool, pattern};
 use super::start::is_of_the_jdk;
-use crate::numbers::{ObjectNumber, Place};
+use crate::heap::is_virtual;
+use crate::numbers::{ClassNumber, ObjectNumber, Place};
 use crate::paths::Path;
 use crate::snapshot::{Edge, EdgeKind};
 
@@ -34,6 +35,15 @@ enum By {
 struct OfThread {
     entry: Place,
     value: Place,
+}
+
+/// Objects of a group that threads of a pool lead to.
+#[derive(Default)]
+struct Held {
+    bytes: u64,
+    /// The largest first.
+    objects: Vec<Place>,
+    threads: Vec<Place>,
 }
 
 impl Search<'_> {
@@ -57,6 +67,57 @@ impl Search<'_> {
         }
         let largest = main.map_or(pool.members[0], |(_, (_, child))| child);
         self.threads(pool, largest)
+    }
+
+    /// Threads of a pool whose local variables lead to most of a group. Other threads or queues hold its objects as well,
+    /// so that no thread keeps them alive by itself: it waits until another takes what it has.
+    pub fn handed_over(&self, candidate: &Candidate) -> io::Result<Option<Found>> {
+        /// The share of the group that the threads lead to at least.
+        const MOST: f64 = 0.8;
+        let snapshot = self.snapshot;
+        let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
+        let mut pools: FxHashMap<(String, ClassNumber), Held> = FxHashMap::default();
+        let mut all = 0;
+        for &place in &candidate.members {
+            let bytes = dominators.retained(place);
+            all += bytes;
+            let path = self.paths.to(snapshot, dominators.object(place))?;
+            let Some(&[thread, first, ..]) = path.as_deref() else {
+                continue;
+            };
+            let local = snapshot.local_of(thread, first);
+            if let (Some(_), Some(at)) = (local, dominators.place(thread)) {
+                let name = pattern(&snapshot.thread_name(thread).unwrap_or_default());
+                let held = pools.entry((name, graph.class_of(thread))).or_default();
+                held.bytes += bytes;
+                held.objects.push(place);
+                held.threads.push(at);
+            }
+        }
+        let main = pools
+            .into_iter()
+            .max_by_key(|((name, class), held)| (held.bytes, Reverse((name.clone(), *class))));
+        let Some(((name, class), mut held)) = main else {
+            return Ok(None);
+        };
+        let mut seen = FxHashSet::default();
+        held.threads.retain(|&thread| seen.insert(thread));
+        if held.threads.len() < 2 || (held.bytes as f64) < all as f64 * MOST {
+            return Ok(None);
+        }
+        let class = graph.classes().get(class).name.clone();
+        let is_all = candidate.count <= candidate.members.len() as u64;
+        let pool = Pool {
+            name: Some(name).filter(|name| !name.is_empty()),
+            is_virtual: is_virtual(&class),
+            class,
+            members: held.threads,
+            bytes: if is_all { held.bytes } else { candidate.bytes },
+        };
+        let ranges = held.objects.iter().map(|&it| (it, dominators.end(it)));
+        let contents = classes_in_all(snapshot, ranges);
+        let found = self.threads(&pool, held.objects[0])?;
+        Ok(Some(Found { contents, ..found }))
     }
 
     /// The objects that a thread keeps alive directly, with how it does, as far as they are much.

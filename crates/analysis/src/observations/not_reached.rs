@@ -27,6 +27,9 @@ pub struct NotReached {
     /// The class of most of these values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class_value_class: Option<String>,
+    /// The bytes of these in `int[]` that no object refers to. HotSpot covers dead regions with such arrays (`CollectedHeap::fill_with_objects`),
+    /// and dumps do not tell them from arrays of the program.
+    pub filler_bytes: u64,
     /// Virtual threads without a carrier whose frames the dump lacks. What only these hold is among the objects.
     pub threads_without_frames: u64,
     /// True if the Serviceability Agent wrote the dump (`jhsdb`), which cannot collect before.
@@ -65,6 +68,7 @@ pub(super) fn not_reached(
         finalizable_bytes: backlog.map_or(0, |backlog| backlog.held_bytes),
         class_value_bytes,
         class_value_class,
+        filler_bytes: fillers(snapshot),
         threads_without_frames: threads_without_frames(snapshot),
         is_of_serviceability_agent: is_of_serviceability_agent(snapshot),
         classes: classes(snapshot),
@@ -102,6 +106,28 @@ fn class_values(snapshot: &Snapshot) -> (u64, Option<String>) {
         .max_by_key(|&(class, count)| (count, Reverse(class)));
     let class = main.map(|(class, _)| graph.classes().get(class).name.clone());
     (bytes, class)
+}
+
+/// The bytes in `int[]` that nothing refers to, not even objects that are not reached themselves.
+fn fillers(snapshot: &Snapshot) -> u64 {
+    let (graph, dominators) = (snapshot.graph(), snapshot.dominators());
+    let mut classes = graph.classes().numbers();
+    let Some(ints) = classes.find(|&it| graph.classes().get(it).name == "int[]") else {
+        return 0;
+    };
+    let lost = || {
+        let objects = graph.objects();
+        objects.filter(|&object| dominators.place(object).is_none())
+    };
+    let mut arrays: FxHashSet<ObjectNumber> =
+        lost().filter(|&it| graph.class_of(it) == ints).collect();
+    if arrays.is_empty() {
+        return 0;
+    }
+    for to in lost().flat_map(|object| graph.references(object)) {
+        arrays.remove(&to);
+    }
+    arrays.into_iter().map(|it| graph.size(it)).sum()
 }
 
 /// Virtual threads that have a stack in the heap and no root: HotSpot writes these threads and the
