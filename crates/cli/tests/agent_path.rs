@@ -146,8 +146,10 @@ fn process_ids_are_completed_with_the_names_of_programs() {
              printf '%s\\n' \"${{COMPREPLY[@]}}\"",
             list.display()
         );
+        // An argument has 128 KiB at most.
+        fs::write(scene.path("script"), format!("{script}\n{call}")).unwrap();
         let mut bash = std::process::Command::new("bash");
-        let output = bash.arg("-c").arg(format!("{script}\n{call}")).output();
+        let output = bash.arg(scene.path("script")).output();
         String::from_utf8(output.unwrap().stdout).unwrap()
     };
     assert_eq!(

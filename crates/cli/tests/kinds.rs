@@ -154,6 +154,10 @@ fn a_command_reads_a_file_or_names_one_that_does() {
             if file == "heap.hprof" && message.contains("no object") || message.contains("0x1") {
                 continue;
             }
+            // A recording has tables, too, but not that of a dump.
+            if file.ends_with(".jfr") && message.contains("no table classes") {
+                continue;
+            }
             assert!(!message.contains("panicked"), "{what}");
             let named = named(&message);
             assert!(!named.is_empty(), "it names no command: {what}");

@@ -257,7 +257,7 @@ fn mistakes_are_found_before_the_agent_is_loaded() {
         (&["--all", "--cpu"], "cannot be used with"),
         // Those of async-profiler.
         (
-            &["-e", "heat"],
+            &["-e", "heat-map"],
             "cpu, wall, alloc, lock, native, calls and all are events; of the kernel, one of page-faults",
         ),
         (&["-e", "cpu,wall"], "one of cpu, wall and calls"),
@@ -579,7 +579,7 @@ fn a_screen_shows_methods_until_a_key_ends_it() {
     terminal.wait_for("Spin.hot", 2);
     terminal.keys.write_all(b"/warm\r").unwrap();
     terminal.wait_for("warm, Esc: all", 1);
-    let without = "\x1b[7mc a l: measure";
+    let without = "\x1b[7mc W a l: measure";
     let seen = terminal.shown.matches(without).count();
     terminal.keys.write_all(b"\x1b").unwrap();
     terminal.wait_for(without, seen + 1);

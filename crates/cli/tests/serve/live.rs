@@ -209,8 +209,8 @@ fn what_is_no_jvm_or_not_for_the_server_is_refused_with_the_reason() {
     server
         .get("/api/v1/jvms/..%2f1")
         .assert_problem(404, "not-found");
-    let wall = server.post(&format!("{own}/attach"), &json!({"modes": ["wall"]}));
-    wall.assert_problem(400, "bad-request");
+    let unknown = server.post(&format!("{own}/attach"), &json!({"modes": ["walk"]}));
+    unknown.assert_problem(400, "bad-request");
     let file = json!({"modes": ["cpu"], "options": "file=/tmp/x"});
     let file = server.post(&format!("{own}/attach"), &file);
     file.assert_problem(400, "bad-request");

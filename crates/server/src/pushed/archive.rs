@@ -159,8 +159,7 @@ fn with_costs<E>(
     }
     let parts = source.parts.iter().map(|(series, rows)| {
         let labels = serde_json::to_string(&series.labels).unwrap_or_default();
-        let places = ["service.name", "host.name", "k8s.pod.name"]
-            .map(|label| selector::value(series, label));
+        let places = ["service", "host", "pod"].map(|label| selector::value(series, label));
         (series, labels, places, rows)
     });
     let parts: Vec<_> = parts.collect();

@@ -400,7 +400,7 @@ test("pushed profiles are shown by service, kind and time, with keys, and compar
   await drawn(page, "grouped");
   await page.getByRole("button", { name: "Compare with the time before" }).click();
   await page.waitForURL(/compare=1/);
-  await page.getByText("Before: no series of the selector has values in this window.").waitFor();
+  await page.getByText("Before: no series of the selector has values in this window.").first().waitFor();
   await page.getByRole("button", { name: "Compare with the time before" }).press("Enter");
   await page.waitForURL((url) => !url.searchParams.has("compare"));
   await close();

@@ -42,6 +42,7 @@ function Recording({ id, jvm, view, tick, isFrozen, freeze }: Props) {
   const source: Source = { api: "jvms/" + encodeURIComponent(id), page: "/jvms/" + encodeURIComponent(id), tick, params: { last: last === null ? null : String(last), ...busyParam() } };
   const range = last === null ? "" : "?last=" + last;
   const { value: facts, failure, again } = useGet<ProfileFacts>(`${source.api}/profile${range}`, tick);
+  // Tables without a choice take the first of the moment: a switch of the clock changes it before the facts are here.
   const dimension = query.get("dimension") ?? facts?.dimensions[0]?.key ?? null;
   const thread = query.get("thread");
   const counted = facts?.dimensions.find((item) => item.key === dimension) ?? facts;
@@ -63,8 +64,8 @@ function Recording({ id, jvm, view, tick, isFrozen, freeze }: Props) {
         <>
           <Notes notes={facts.notes} />
           {view === "flame" && <FlameView alone source={source} facts={facts} dimension={dimension} thread={thread} />}
-          {view === "methods" && <Methods source={source} dimension={dimension} thread={thread} />}
-          {view === "tree" && <CallTree source={source} dimension={dimension} thread={thread} />}
+          {view === "methods" && <Methods source={source} dimension={query.get("dimension")} thread={thread} />}
+          {view === "tree" && <CallTree source={source} dimension={query.get("dimension")} thread={thread} />}
         </>
       )}
     </>
