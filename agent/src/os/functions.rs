@@ -89,7 +89,7 @@ fn exported(name: &str, mappings: &[Mapping]) -> Option<Function> {
 /// Names for the linker that a name may have.
 struct Wanted {
     plain: String,
-    /// What they begin with, up to the parameters (Itanium C++ ABI, 5.1.3), without and with `const`.
+    /// Their beginnings, up to the parameters (Itanium C++ ABI, 5.1.3), without and with `const`.
     mangled: Option<[String; 2]>,
 }
 

@@ -191,7 +191,7 @@ impl MeasureArgument {
     /// Reads the events of the type that is asked for, or else a part of the file.
     ///
     /// # Errors
-    /// Those of [`FileArgument::open_part`] and [`FileArgument::open_event`].
+    /// Errors of [`FileArgument::open_part`] and [`FileArgument::open_event`].
     pub fn open(
         &self,
         file: &FileArgument,

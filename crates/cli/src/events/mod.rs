@@ -197,7 +197,7 @@ impl Recording {
     /// The events of a type as a profile.
     ///
     /// # Errors
-    /// Those of [`read_one_type`].
+    /// Errors of [`read_one_type`].
     pub fn profile(
         &self,
         name: &str,

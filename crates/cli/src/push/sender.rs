@@ -26,7 +26,7 @@ const LOOK: Duration = Duration::from_millis(50);
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Arc<Waiting>>,
-    /// Those of them that memory has no room for.
+    /// Requests that memory has no room for, on the disk.
     spool: Spool,
     /// The first of them is on its way.
     is_busy: bool,
