@@ -7,7 +7,7 @@
 //! ```
 //!
 //! On the wall clock a sample counts the time since the look before, so the states of a call add up to its time, but for
-//! what lies behind the last sample. Samples of CPU time show where a call ran and nothing else.
+//! the time after the last sample. Samples of CPU time show where a call ran and nothing else.
 
 use std::collections::BTreeMap;
 

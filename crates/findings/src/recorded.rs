@@ -475,7 +475,7 @@ impl Recorded {
     }
 
     /// The CPUs that the program had on average, if that was less than one because other programs kept the machine busy.
-    /// What it did in a second is then less than it would do by itself.
+    /// It did less in a second then than it would do by itself.
     pub(crate) fn starved_to(&self) -> Option<f64> {
         let count = self.cpu_loads.len();
         if count == 0 {

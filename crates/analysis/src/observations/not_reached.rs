@@ -28,7 +28,7 @@ pub struct NotReached {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class_value_class: Option<String>,
     /// The bytes of these in `int[]` that no object refers to. HotSpot covers dead regions with such arrays (`CollectedHeap::fill_with_objects`),
-    /// and dumps do not tell them from arrays of the program.
+    /// and a dump has no mark that distinguishes them from arrays of the program.
     pub filler_bytes: u64,
     /// Virtual threads without a carrier whose frames the dump lacks. What only these hold is among the objects.
     pub threads_without_frames: u64,

@@ -14,9 +14,9 @@ use crate::events::{Cell, Recording, cell};
 /// The tables that a query reads.
 #[derive(Debug, Default)]
 pub(super) struct TablesRead {
-    /// Those of types, by number.
+    /// The tables of types, by number.
     pub(super) types: BTreeSet<usize>,
-    /// That of stacks.
+    /// True if the table of stacks is read, too.
     pub(super) stacks: bool,
 }
 

@@ -30,7 +30,7 @@ pub struct Column {
     pub name: String,
     /// Its type in SQL.
     pub kind: &'static str,
-    /// What it says.
+    /// Its meaning.
     pub about: String,
 }
 
@@ -95,7 +95,7 @@ fn columns(of: &Type) -> (Vec<Column>, Vec<usize>) {
     if of.fields.iter().any(|field| field.name == "duration") {
         columns.push(column("duration", "INTEGER", "nanoseconds"));
     }
-    // SQL does not tell upper and lower case apart.
+    // SQL ignores the case of names.
     let mut taken: BTreeSet<String> = ["starttime", "startnanos", "duration"]
         .map(str::to_owned)
         .into();
