@@ -95,6 +95,28 @@ fn sums_are_those_of_the_program_and_freed_memory_is_not_live() {
     });
 }
 
+/// With an interval of one byte each block is sampled, also those that the VM allocates while it makes a thread or ends one,
+/// the main thread included.
+#[test]
+fn threads_that_begin_and_end_are_sampled() {
+    each_release(|jdk| {
+        let outcome = Run::new(jdk)
+            .agent("native=1,depth=64,cutoff=0")
+            .class("ThreadsThatInflate")
+            .args(["50"])
+            .run()
+            .expect_status(0);
+        assert_eq!(outcome.stdout, "ended 50\n");
+        let profile = outcome.profile();
+        let inflaters = profile.sites_with("java.util.zip.Inflater.init");
+        let (calls, live) = inflaters.fold((0, 0), |(calls, live), row| {
+            (calls + row.allocated_objects, live + row.live_bytes)
+        });
+        assert!(calls >= 50, "{calls}");
+        assert_eq!(live, 0);
+    });
+}
+
 /// Pictures have the live bytes first. Blocks of 1 MB are all sampled, as they are 61 times larger than the interval.
 #[test]
 fn pictures_show_what_is_held() {

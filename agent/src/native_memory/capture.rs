@@ -123,7 +123,9 @@ impl Capture {
         });
         let known = on_vm.map(|(walked, _)| walked);
         let has_room = self.walk_native(java, known, registers, &mut list);
-        let thread = match (self.per_thread.load(Ordering::Relaxed), on_vm) {
+        // A thread that the VM is making or ending has no frame of Java.
+        let in_java = on_vm.and_then(|(walked, tid)| Some((walked, tid?)));
+        let thread = match (self.per_thread.load(Ordering::Relaxed), in_java) {
             (false, _) => 0,
             (true, Some((_, tid))) => tid,
             // SAFETY: the call has no arguments and cannot fail.
@@ -135,7 +137,7 @@ impl Capture {
             frames: list.frames(),
         };
         let mut key = native.key();
-        if let (Some(java), Some((walked, tid)), true) = (java, on_vm, has_room) {
+        if let (Some(java), Some((walked, tid)), true) = (java, in_java, has_room) {
             if let Some(short) = self.short_key(java, tid, key) {
                 if let Some(id) = stacks.find(short) {
                     return id;

@@ -143,11 +143,10 @@ unsafe extern "C" fn thread_end(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thre
         if let Some(sites) = profile.heap_sites {
             sites.thread_ended(&jni);
         }
-        let tid = match profile.run.java_threads.get() {
-            Some(threads) => threads.current_tid(&jni),
-            // SAFETY: the call has no arguments and cannot fail.
-            None => unsafe { libc::gettid() },
-        };
+        let threads = profile.run.java_threads.get();
+        let tid = threads.and_then(|threads| threads.current_tid(&jni));
+        // SAFETY: the call has no arguments and cannot fail.
+        let tid = tid.unwrap_or_else(|| unsafe { libc::gettid() });
         if let Some(calls) = profile.calls {
             let serial = calls_serial(profile.run, tid);
             // SAFETY: the parameter of this callback.

@@ -64,13 +64,18 @@ fn a_server_that_is_killed_in_any_phase_continues_at_its_next_start() {
     for (number, phase) in ["queued"].into_iter().chain(PHASES).enumerate() {
         let objects = OBJECTS + number as u32;
         let other = match phase {
-            // One before it keeps it in the queue.
-            "queued" => Some(server.upload(&chain(&scene.path("other.hprof"), OBJECTS * 2))),
+            // One before it, whose worker is stopped, keeps it in the queue.
+            "queued" => {
+                let other = server.upload(&chain(&scene.path("other.hprof"), OBJECTS * 2));
+                let worker = server.worker();
+                signal(worker, libc::SIGSTOP);
+                Some((other, worker))
+            }
             _ => None,
         };
         let id = server.upload(&chain(&scene.path("chain.hprof"), objects));
         let (worker, attempt) = match &other {
-            Some(_) => (server.worker(), 1),
+            &Some((_, worker)) => (worker, 1),
             None => (advance(&server, &id, phase), 2),
         };
         if other.is_some() {
@@ -84,7 +89,7 @@ fn a_server_that_is_killed_in_any_phase_continues_at_its_next_start() {
         let dump = server.wait_for(&id, "done");
         assert_eq!(dump["job"]["attempt"], attempt, "{phase}");
         assert_whole(&server, &dump, objects);
-        if let Some(other) = other {
+        if let Some((other, _)) = other {
             assert_whole(&server, &server.wait_for(&other, "done"), OBJECTS * 2);
         }
         assert_eq!(attempts(&scene), 0, "{phase}");

@@ -240,6 +240,8 @@ pub fn advance(server: &Server, id: &str, phase: &str) -> u32 {
     let began = Instant::now();
     loop {
         signal(worker, libc::SIGSTOP);
+        // A slice ends when this thread wants it to, however many other programs wait for the cores.
+        run_when_idle(worker);
         // What it has said is read meanwhile.
         sleep(Duration::from_millis(4));
         let job = server.dump(id)["job"].take();
@@ -250,6 +252,22 @@ pub fn advance(server: &Server, id: &str, phase: &str) -> u32 {
         assert!(began.elapsed() < DEADLINE, "{phase} does not come: {job}");
         signal(worker, libc::SIGCONT);
         sleep(Duration::from_millis(1));
+    }
+}
+
+/// Has the threads of a process give way to all others (`SCHED_IDLE`).
+fn run_when_idle(pid: u32) {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else {
+        return;
+    };
+    for thread in threads.flatten() {
+        let name = thread.file_name();
+        let Some(tid) = name.to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        let priority = libc::sched_param { sched_priority: 0 };
+        // SAFETY: the parameter lives until the call returns. A thread that has ended meanwhile is an error.
+        unsafe { libc::sched_setscheduler(tid, libc::SCHED_IDLE, &raw const priority) };
     }
 }
 

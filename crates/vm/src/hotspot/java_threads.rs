@@ -127,7 +127,10 @@ impl JavaThreads {
             unsafe { *((vm_thread + offset) as *const usize) }
         });
         NativeThread {
-            tid: self.current_tid(jni),
+            // SAFETY: the call has no arguments and cannot fail.
+            tid: self
+                .current_tid(jni)
+                .unwrap_or_else(|| unsafe { libc::gettid() }),
             env: jni.as_raw(),
             stack_start: stack_start(stack_end, stack_size),
             stack_end,
@@ -153,14 +156,15 @@ impl JavaThreads {
         }
     }
 
-    /// The kernel's id of the current thread, by its environment; to ask the kernel takes longer.
-    pub fn current_tid(&self, jni: &Jni) -> i32 {
+    /// The kernel's id of the current thread, by its environment; to ask the kernel takes longer. `None` while the VM
+    /// makes or ends the thread: it has an environment then, but no `OSThread` yet or any more.
+    pub fn current_tid(&self, jni: &Jni) -> Option<i32> {
         let vm_thread = (jni.as_raw() as usize).wrapping_sub(self.env_offset);
-        // SAFETY: as in `current`; `describes_current` has found the kernel's id at these offsets. A thread has this
-        // data as long as it has an environment.
+        // SAFETY: as in `current`; `describes_current` has found the kernel's id at these offsets. The pointer is null
+        // before `os::create_thread` and after `Thread::~Thread` has freed the `OSThread`.
         unsafe {
             let os_thread = *((vm_thread + self.os_thread_offset) as *const usize);
-            *((os_thread + self.thread_id_offset) as *const i32)
+            (os_thread != 0).then(|| *((os_thread + self.thread_id_offset) as *const i32))
         }
     }
 
@@ -241,4 +245,36 @@ fn anchor_offsets(structs: VmStructs) -> Option<AnchorOffsets> {
         sp: anchor + structs.offset(Field::AnchorSp)?,
         pc: anchor + structs.offset(Field::AnchorPc)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The layout of a VM thread whose environment is its second word and whose `OSThread` is its first.
+    fn layout() -> JavaThreads {
+        JavaThreads {
+            thread_pointer: JFieldId::new(std::ptr::without_provenance_mut(8)).unwrap(),
+            env_offset: size_of::<usize>(),
+            os_thread_offset: 0,
+            thread_id_offset: 4,
+            stack_base_offset: None,
+            stack_size_offset: None,
+            anchor_offset: None,
+        }
+    }
+
+    #[test]
+    fn a_thread_that_the_vm_makes_or_ends_has_no_kernel_id() {
+        let os_thread = [0_i32, 4711];
+        let mut vm_thread = [0_usize; 2];
+        let mut tid = |os_thread: usize| {
+            vm_thread[0] = os_thread;
+            let env: *mut JNIEnv = (&raw mut vm_thread[1]).cast();
+            // SAFETY: the environment is not used, but for its address.
+            layout().current_tid(&unsafe { Jni::new(env) })
+        };
+        assert_eq!(tid(os_thread.as_ptr() as usize), Some(4711));
+        assert_eq!(tid(0), None);
+    }
 }
