@@ -29,6 +29,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 /// How long the program's end waits for what was not sent.
 const LAST: Duration = Duration::from_secs(5);
+/// How long it waits if the receiver took nothing when it was last tried: the program does not end later because a receiver is away.
+const LAST_OF_FAILING: Duration = Duration::from_secs(1);
 /// The head of an answer is read up to here, in bytes.
 const MAX_HEAD: usize = 16 << 10;
 
@@ -234,8 +236,12 @@ impl PushSink {
 
     /// Waits a little for what was not sent, and reports what is lost.
     pub fn close(&mut self) {
-        let until = Instant::now() + LAST;
         let mut state = self.shared.state.lock();
+        let patience = match state.failures {
+            0 => LAST,
+            _ => LAST_OF_FAILING,
+        };
+        let until = Instant::now() + patience;
         state.is_last = true;
         self.shared.changed.notify_all();
         while !state.waiting.is_empty() && Instant::now() < until {

@@ -39,6 +39,7 @@ mod launch;
 mod left_out;
 mod listen;
 mod mapping;
+mod measure;
 mod memory;
 mod not_built;
 mod nothing;

@@ -21,10 +21,10 @@ use hprof_stacks::pictures::profile::{Profile, View, all_weights};
 use hprof_stacks::pictures::{collapsed, flame_graph, page, pprof, speedscope};
 
 use self::format::{To, format_of_name, no_format, suits, value_name};
-use super::samples::{MeasureArgument, OwnArgument};
 use crate::by_time;
 use crate::calls::CallsArgument;
 use crate::export::{self, Resource, heap_views, old_view};
+use crate::measure::{MeasureArgument, OwnArgument};
 use crate::open::{self, FileArgument, Opened, Times};
 use crate::render::foreign;
 use crate::render::out::{self, Out, tell};

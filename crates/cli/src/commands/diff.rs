@@ -16,9 +16,9 @@ use hprof_stacks::slow::CallsPart;
 use serde_json::{Value, json};
 
 use super::convert::{about, base_name, write_whole};
-use super::samples::OwnArgument;
 use crate::export::heap_views;
 use crate::mapping::MappingArgument;
+use crate::measure::OwnArgument;
 use crate::memory::MemoryArgument;
 use crate::open::{self, Opened, Times};
 use crate::render::foreign;

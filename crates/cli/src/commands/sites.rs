@@ -12,7 +12,7 @@ use hprof_format::held::Held;
 use serde_json::{Value, json};
 
 use super::cutoff;
-use super::samples::OwnArgument;
+use crate::measure::OwnArgument;
 use crate::open::{self, FileArgument};
 use crate::render::screen::{
     Align, Style, bytes, columns, count, percent, plural, print, print_json, printable,

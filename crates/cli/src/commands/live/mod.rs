@@ -20,7 +20,7 @@ use hprof_server::temporary_folder;
 use hprof_server::views::profile::ProfileQuery;
 use hprof_stacks::{Measure, Own, OwnCosts, by_method};
 
-use super::samples::OwnArgument;
+use crate::measure::OwnArgument;
 use crate::render::out::{is_terminal, screen, tell};
 use crate::render::screen::{printable, printable_lines};
 use crate::serve::LocalMachine;

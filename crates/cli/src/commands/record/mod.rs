@@ -26,8 +26,8 @@ use hprof_server::live::{Machine, Mode, Pid, Refused, check_options};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::convert;
-use super::samples::OwnArgument;
 use crate::attach;
+use crate::measure::OwnArgument;
 use crate::serve::LocalMachine;
 use crate::sources::PageSourcesArgument;
 use aliases::Aliases;
