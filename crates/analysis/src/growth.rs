@@ -2,16 +2,19 @@
 //!
 //! Objects have other identifiers in every dump, but a leak grows at the same place: at the end of
 //! the same shortest path, read as the classes on it. Elements of a list that follow one another
-//! are one step, so that a longer list is the same place.
+//! are one step, so that a longer list is the same place. Local variables come last: a thread that stands in a map's method at
+//! the moment of one dump would else be the place of all entries there.
 
 use std::hash::Hasher;
 use std::io;
 
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
+use crate::leaks::{is_jdk_object, is_own_class};
+use crate::marks::Marks;
 use crate::names;
 use crate::numbers::ObjectNumber;
-use crate::paths::ShortestPaths;
+use crate::paths::{ShortestPaths, Turn};
 use crate::snapshot::Snapshot;
 
 /// All places of a dump that hold objects, by a number that is the same in every dump.
@@ -31,12 +34,50 @@ pub struct Place {
     /// One of them, by number.
     pub example: ObjectNumber,
     depth: u32,
+    of: Writer,
+}
+
+/// Who has written the class of a place, or the class that it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Writer {
+    /// The JDK.
+    Jdk,
+    /// The program, whose class object this is.
+    ProgramsClass,
+    /// The program or a library.
+    Other,
 }
 
 /// Places beyond these count for the one before them, which keeps memory small whatever a dump
 /// is like.
 const MAX_PLACES: usize = 500_000;
 const MAX_DEPTH: u32 = 40;
+
+/// The paths that places are made of: the shortest, and those through local variables only where there is no other.
+///
+/// # Errors
+/// If the store cannot hold the arrays of the search.
+pub fn lasting_paths(snapshot: &Snapshot) -> io::Result<ShortestPaths> {
+    let graph = snapshot.graph();
+    let mut threads = Marks::new(graph.len());
+    let mut locals = FxHashSet::default();
+    for (thread, root) in graph.locals() {
+        threads.set(thread.index());
+        locals.insert((*thread, root.object()));
+    }
+    let turn = |from: Option<ObjectNumber>, to| {
+        let is_local = match from {
+            // A local variable of an unknown thread.
+            None => graph.roots_of(to).iter().all(|root| root.is_local()),
+            Some(from) => threads.has(from.index()) && locals.contains(&(from, to)),
+        };
+        match is_local {
+            true => Turn::Later,
+            false => Turn::Now,
+        }
+    };
+    ShortestPaths::in_turns(graph, snapshot.store(), &turn)
+}
 
 /// The places of all live objects.
 ///
@@ -89,6 +130,14 @@ pub fn places(snapshot: &Snapshot, paths: &ShortestPaths) -> io::Result<Places> 
             bytes: 0,
             example: object,
             depth,
+            of: match (
+                is_own_class(snapshot, object),
+                is_jdk_object(snapshot, object),
+            ) {
+                (true, _) => Writer::ProgramsClass,
+                (_, true) => Writer::Jdk,
+                _ => Writer::Other,
+            },
         });
         place.objects += 1;
         place.bytes += graph.size(object);
@@ -96,17 +145,26 @@ pub fn places(snapshot: &Snapshot, paths: &ShortestPaths) -> io::Result<Places> 
     Ok(places)
 }
 
-/// The names on the path to a place, from the root on.
+/// The names on the path to a place, from the root on. Objects of the JDK before a class of the program are left out: they keep
+/// its loader.
 pub fn path(places: &Places, place: u64) -> Vec<String> {
-    let mut names = Vec::new();
+    let mut steps = Vec::new();
     let mut at = place;
     while let Some(place) = places
         .get(&at)
-        .filter(|_| names.len() <= MAX_DEPTH as usize)
+        .filter(|_| steps.len() <= MAX_DEPTH as usize)
     {
-        names.push(place.name.clone());
+        steps.push(place);
         at = place.before;
     }
-    names.reverse();
-    names
+    steps.reverse();
+    let holders = steps.iter().take_while(|it| it.of == Writer::Jdk).count();
+    let leads_on = holders + 1 < steps.len();
+    let is_own = |it: &&Place| it.of == Writer::ProgramsClass;
+    let from = match steps.get(holders).filter(|it| is_own(it) && leads_on) {
+        Some(_) => holders,
+        None => 0,
+    };
+    let shown = steps.get(from..).unwrap_or_default();
+    shown.iter().map(|it| it.name.clone()).collect()
 }

@@ -32,6 +32,9 @@ pub struct DumpFacts {
     pub threads: usize,
     /// Virtual threads among them.
     pub virtual_threads: usize,
+    /// Virtual threads of which the dump has neither state nor locks, as JDK 21 to 23 write none: a deadlock of theirs is
+    /// not seen.
+    pub without_locks: usize,
     /// True if it ends in the middle.
     pub is_cut: bool,
     /// Threads by state.
@@ -182,9 +185,14 @@ fn facts(dump: &Dump) -> DumpFacts {
         jvm: dump.jvm.clone(),
         threads: dump.threads.len(),
         virtual_threads: dump.threads.iter().filter(|it| it.is_virtual).count(),
+        without_locks: dump.threads.iter().filter(|it| lacks_locks(it)).count(),
         is_cut: dump.is_cut,
         states: states(dump.threads.iter()),
     }
+}
+
+fn lacks_locks(thread: &Thread) -> bool {
+    thread.is_virtual && thread.state == State::Unknown
 }
 
 fn states<'a>(threads: impl Iterator<Item = &'a Thread>) -> BTreeMap<State, usize> {

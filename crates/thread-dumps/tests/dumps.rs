@@ -201,6 +201,15 @@ fn virtual_threads_in_json() {
             "{waiting:?}"
         );
         assert!(facts.virtual_threads >= 5, "JDK {release}: {facts:?}");
+        let without_locks = if release >= 24 {
+            0
+        } else {
+            facts.virtual_threads
+        };
+        assert_eq!(
+            facts.without_locks, without_locks,
+            "JDK {release}: {facts:?}"
+        );
         if release >= 24 {
             let waits = report
                 .locks

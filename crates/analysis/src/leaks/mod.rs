@@ -34,7 +34,7 @@ pub use filling::{Copies, Filling, References, Within};
 pub use find::{LeakOptions, leaks};
 pub use finding::{Finding, Holder, OwnField, Subject};
 pub use sites::{AllocationSite, sites_of};
-pub(crate) use start::is_of_the_jdk;
+pub(crate) use start::{is_jdk_object, is_of_the_jdk, is_own_class};
 
 /// All suspects of a dump.
 #[derive(Debug, Clone, Serialize)]

@@ -18,7 +18,7 @@ pub(crate) fn is_of_the_jdk(class: &str) -> bool {
 }
 
 /// True of objects of such classes, and of these classes themselves.
-pub(super) fn is_jdk_object(snapshot: &Snapshot, object: ObjectNumber) -> bool {
+pub(crate) fn is_jdk_object(snapshot: &Snapshot, object: ObjectNumber) -> bool {
     let graph = snapshot.graph();
     is_of_the_jdk(match graph.class_of_object(object) {
         Some(class) => graph.classes().get(class).name.as_str(),
@@ -27,7 +27,7 @@ pub(super) fn is_jdk_object(snapshot: &Snapshot, object: ObjectNumber) -> bool {
 }
 
 /// True of the object of a class of the program.
-pub(super) fn is_own_class(snapshot: &Snapshot, object: ObjectNumber) -> bool {
+pub(crate) fn is_own_class(snapshot: &Snapshot, object: ObjectNumber) -> bool {
     let graph = snapshot.graph();
     graph.class_of_object(object).is_some_and(|class| {
         let class = graph.classes().get(class);

@@ -7,7 +7,6 @@ use std::process::ExitCode;
 
 use clap::Args;
 use hprof_analysis::growth;
-use hprof_analysis::paths::ShortestPaths;
 use hprof_analysis::retained::{RetainedBy, RetainedRow, retained_by};
 use serde_json::json;
 
@@ -93,7 +92,7 @@ impl Growth {
             // One at a time, so that memory does not grow with the number of dumps.
             let snapshot = snapshot::open(file, &self.look)?;
             live.push(snapshot.dominators().live_bytes());
-            let paths = ShortestPaths::new(snapshot.graph(), snapshot.store())?;
+            let paths = growth::lasting_paths(&snapshot)?;
             let places = growth::places(&snapshot, &paths)?;
             for (&number, place) in &places {
                 let row = held.entry(number).or_insert_with(|| Held {

@@ -20,6 +20,7 @@ if (report.deadlocks.length) showDeadlocks();
 section("summary", "Summary",
   make("p", null, [last.jvm, last.time].filter(it => it).join(", ") + "."),
   data.notes.map(note => make("p", {class: "note"}, note)),
+  last.without_locks ? make("p", {class: "note"}, "The locks of " + count(last.without_locks) + " virtual threads are unknown, as JDKs before 24 write none: a deadlock of theirs is not seen.") : null,
   cards([
     [count(last.threads), "threads"], last.virtual_threads ? [count(last.virtual_threads), "virtual threads among them"] : null,
     ...Object.entries(last.states).sort((a, b) => b[1] - a[1]).map(([state, n]) => [count(n), state]),

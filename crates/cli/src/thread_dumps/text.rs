@@ -66,9 +66,19 @@ fn about(report: &Report) -> Vec<(String, String)> {
         );
     }
     let deadlocks = plural(report.deadlocks.len() as u64, "deadlock", "deadlocks");
+    let unknown = match report.dumps.last().map_or(0, |last| last.without_locks) {
+        0 => String::new(),
+        some => format!(
+            "; the locks of {} are unknown, as JDKs before 24 write none",
+            plural(some as u64, "virtual thread", "virtual threads")
+        ),
+    };
     add(
         "Locks",
-        format!("{deadlocks}, {} contended", count(contended(report))),
+        format!(
+            "{deadlocks}, {} contended{unknown}",
+            count(contended(report))
+        ),
     );
     rows
 }
