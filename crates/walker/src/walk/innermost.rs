@@ -147,28 +147,24 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
         })
     }
 
-    /// Returns whether a frame may be that of a compiled method's caller. On AArch64 it has to be one of a method or an entry frame:
-    /// the place of a frame is found by trying there, and old return addresses lie about in frames.
+    /// Returns whether a frame may be that of a compiled method's caller: one that the interpreter, native code or another method
+    /// has made. The place of a frame is found by trying there, and old return addresses lie about in frames, and among registers
+    /// that code has saved below them.
     pub(super) fn calls_methods(&self, caller: Waiting) -> bool {
         let layout = &self.walker.layout;
-        match layout.machine {
-            // Wrappers of native methods call none, so an address in one is left over from an earlier call.
-            Machine::X86_64 => {
-                let is_wrapper = |blob: Blob| blob.kind == Kind::Native;
-                self.is_return(caller.pc) && !self.blob(caller.pc).is_some_and(is_wrapper)
-            }
-            Machine::Aarch64 if self.is_interpreter(caller.pc) => {
-                self.interpreted_method(caller).is_some()
-            }
-            Machine::Aarch64 if caller.pc == layout.entry.return_pc => {
-                let wrapper = self.stack_word(caller.fp, layout.entry.call_wrapper);
-                wrapper.is_some_and(|wrapper| self.stack.contains(&wrapper))
-            }
-            Machine::Aarch64 => {
-                let is_stub = |blob: &Blob| blob.kind == Kind::Stub;
-                self.is_return(caller.pc) && !self.blob(caller.pc).as_ref().is_some_and(is_stub)
-            }
+        if self.is_interpreter(caller.pc) {
+            return self.interpreted_method(caller).is_some();
         }
+        if caller.pc == layout.entry.return_pc {
+            let wrapper = self.stack_word(caller.fp, layout.entry.call_wrapper);
+            return wrapper.is_some_and(|wrapper| self.stack.contains(&wrapper));
+        }
+        let is_wrong = |blob: Blob| match layout.machine {
+            // Wrappers of native methods call none, so an address in one is left over from an earlier call.
+            Machine::X86_64 => blob.kind == Kind::Native,
+            Machine::Aarch64 => blob.kind == Kind::Stub,
+        };
+        self.is_return(caller.pc) && !self.blob(caller.pc).is_some_and(is_wrong)
     }
 
     /// Returns whether an address is one that code returns to.

@@ -411,6 +411,18 @@ fn frames_with_words_under_them_are_found_by_the_frame_pointer() {
         walk(&memory, 0, registers),
         (Ok(End::Root), expected.clone())
     );
+    // A saved register may have an address of the interpreter, where no frame of its is.
+    memory.set_word(word(15), INTERPRETER);
+    assert_eq!(
+        walk(&memory, 0, registers),
+        (Ok(End::Root), expected.clone())
+    );
+    // Or one of native code that has called Java.
+    memory.set_word(word(15), CALL_STUB_RETURN);
+    assert_eq!(
+        walk(&memory, 0, registers),
+        (Ok(End::Root), expected.clone())
+    );
     // Interrupted in a routine without frame pointer that the leaf calls with words under its frame.
     memory.set_word(word(9), LEAF.at(0x30));
     let registers = Registers {
