@@ -10,7 +10,7 @@ use crate::layout::{Island, Layout, Reach, Site, SiteKind};
 use crate::method::{Code, Method};
 use crate::opcode::{self, Switch};
 use crate::plan::{AllocationHooks, Hooks, MethodHook, Shape};
-use crate::rewriter::NEWEST_MAJOR;
+use crate::rewriter::Version;
 use crate::snippets::{HookRefs, MethodSnippets};
 
 /// Methods longer than this are not compiled by HotSpot (its flag `HugeMethodLimit`).
@@ -21,7 +21,7 @@ const STACK_MAP_VERSION: u16 = 50;
 
 /// The data that all methods of a class share.
 pub(crate) struct ClassContext<'a> {
-    pub(crate) major: u16,
+    pub(crate) version: Version,
     pub(crate) name: &'a [u8],
     pub(crate) this_class: u16,
     pub(crate) hooks: &'a Hooks<'a>,
@@ -92,7 +92,7 @@ impl CodeRewriter {
         if new_len > u32::from(u16::MAX) {
             return Err(MethodSkip::CodeTooLarge);
         }
-        let tail_frame = match around && class.major >= STACK_MAP_VERSION {
+        let tail_frame = match around && class.version.major >= STACK_MAP_VERSION {
             true => {
                 let throwable = pool.class_index(b"java/lang/Throwable");
                 let exception = throwable.map_err(|PoolFull| MethodSkip::ConstantPoolFull)?;
@@ -150,7 +150,7 @@ impl CodeRewriter {
                 guards: self.guards.len() as u16,
             };
             match pool.utf8(name) {
-                Some(b"StackMapTable") if class.major >= STACK_MAP_VERSION => {
+                Some(b"StackMapTable") if class.version.major >= STACK_MAP_VERSION => {
                     has_frames = true;
                     self.frames.rewrite(content, &frames, pool, out)?;
                 }
@@ -162,8 +162,8 @@ impl CodeRewriter {
                     relocate_type_annotations(content, &relocation, out)?;
                 }
                 // It may hold addresses of code, which change.
-                _ if class.major > NEWEST_MAJOR => {
-                    return Err(MethodSkip::UnknownAttribute(class.major));
+                _ if !class.version.is_known() => {
+                    return Err(MethodSkip::UnknownAttribute(class.version.major));
                 }
                 _ => out.extend_from_slice(content),
             }

@@ -72,7 +72,8 @@ pub enum MethodSkip {
     /// An instruction this crate does not know.
     #[error("unknown instruction {0:#04x}")]
     UnknownInstruction(u8),
-    /// An attribute of the code this crate does not know, in a class-file version that it does not know either.
+    /// An attribute of the code this crate does not know, in a class-file version that it does not know either or that has
+    /// preview features.
     #[error("unknown attribute of code in class-file version {0}")]
     UnknownAttribute(u16),
     /// The code or one of its tables is damaged.
@@ -86,4 +87,23 @@ pub enum MethodSkip {
     /// `finalize` that is not empty, so hooks would turn every object into a finalizable one.
     #[error("empty finalizer")]
     EmptyFinalizer,
+}
+
+impl ClassSkip {
+    /// Returns whether the class has something that this crate does not know, as a later release or a preview feature may
+    /// bring.
+    pub fn is_unknown(&self) -> bool {
+        matches!(self, Self::UnknownConstant(_))
+    }
+}
+
+impl MethodSkip {
+    /// Returns whether the method has something that this crate does not know, as a later release or a preview feature may
+    /// bring.
+    pub fn is_unknown(&self) -> bool {
+        matches!(
+            self,
+            Self::UnknownFrame(_) | Self::UnknownInstruction(_) | Self::UnknownAttribute(_)
+        )
+    }
 }

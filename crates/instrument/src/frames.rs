@@ -27,6 +27,10 @@ use types::{
 };
 use writer::FrameWriter;
 
+/// Begins a frame in a constructor of a class with strict fields (JEP 401, a preview feature of Java 28): it lists the fields
+/// that are not set yet, by numbers of constants, and a frame of another kind follows.
+const EARLY_LARVAL: u8 = 246;
+
 /// How the original frame said what it said.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Coding {
@@ -53,6 +57,8 @@ pub(crate) struct FrameRewriter {
     stack: Vec<Type>,
     /// Where the class names of parameters are in the descriptor.
     parameters: Vec<(u16, u16)>,
+    /// What the last frame begins with if it is of the kind [`EARLY_LARVAL`].
+    early: Vec<u8>,
 }
 
 /// The inputs for rewriting the stack map frames of one method.
@@ -124,10 +130,16 @@ impl FrameRewriter {
             out,
             last_pc: None,
             count: 0,
+            early: Vec::new(),
         };
         let mut old_pc = None;
         for _ in 0..count {
             let (coding, delta) = self.decode(&mut reader)?;
+            if kept.is_some() && !self.early.is_empty() {
+                // Copies of frames at other places would need the list of the frame before them.
+                return Err(MethodSkip::UnknownFrame(EARLY_LARVAL));
+            }
+            writer.early.append(&mut self.early);
             let pc = old_pc.map_or(0, |pc: u32| pc + 1) + u32::from(delta);
             old_pc = Some(pc);
             let new_pc = context.layout.branch_target(pc)?;
@@ -247,7 +259,16 @@ impl FrameRewriter {
 
     /// Reads one frame into `locals` and `stack`; returns how it was coded, and its distance.
     fn decode(&mut self, reader: &mut Reader<'_>) -> Result<(Coding, u16), MethodSkip> {
-        let kind = reader.u8()?;
+        self.early.clear();
+        let mut kind = reader.u8()?;
+        if kind == EARLY_LARVAL {
+            let count = reader.u16()?;
+            self.early.put_u8(kind);
+            self.early.put_u16(count);
+            let fields = reader.take(2 * usize::from(count))?;
+            self.early.extend_from_slice(fields);
+            kind = reader.u8()?;
+        }
         let delta = match kind {
             0..=63 => u16::from(kind),
             64..=127 => u16::from(kind - 64),

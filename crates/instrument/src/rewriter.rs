@@ -10,9 +10,26 @@ use crate::plan::{AllocationHooks, Hooks, MethodNumber, SelectMethod, Shape};
 use crate::snippets::HookRefs;
 
 /// The newest class-file version whose format was read for this crate, that of Java 28. Code of newer ones may have
-/// attributes that hold addresses, so it may have none but those that are known. Instructions, constants and stack map frames
-/// are checked in classes of all versions.
+/// attributes that hold addresses, so it may have none but those that are known. Code that uses preview features of its
+/// release is held to the same rule. Instructions, constants and stack map frames are checked in classes of all versions.
 pub const NEWEST_MAJOR: u16 = 72;
+
+/// The minor version of classes that use preview features of their release (Java Virtual Machine Specification 4.1).
+const PREVIEW_MINOR: u16 = 0xffff;
+
+/// The version of a class file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Version {
+    pub(crate) major: u16,
+    minor: u16,
+}
+
+impl Version {
+    /// Returns whether the format was read for this crate: all attributes that hold addresses of code are known.
+    pub(crate) fn is_known(self) -> bool {
+        self.major <= NEWEST_MAJOR && self.minor != PREVIEW_MINOR
+    }
+}
 
 /// The number of methods of one class, by result.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -104,7 +121,7 @@ impl Rewriter {
         self.tally.no_longer_compiled = 0;
         self.tally.skipped.clear();
         self.body.clear();
-        let major = check_header(class)?;
+        let version = check_header(class)?;
         let mut pool = ConstantPool::parse(class, 8, &mut self.pool)?;
         let start = pool.end();
         let mut reader = Reader::starting_at(class, start);
@@ -123,7 +140,7 @@ impl Rewriter {
 
         let allocations = self.allocations;
         let context = ClassContext {
-            major,
+            version,
             name,
             this_class,
             hooks,
@@ -197,14 +214,15 @@ impl Rewriter {
     }
 }
 
-/// Checks magic number and version; returns the major version.
-pub(crate) fn check_header(class: &[u8]) -> Result<u16, ClassSkip> {
+/// Checks the magic number; returns the version.
+pub(crate) fn check_header(class: &[u8]) -> Result<Version, ClassSkip> {
     let mut reader = Reader::new(class);
     if reader.u32()? != 0xcafe_babe {
         return Err(Malformed("no class file").into());
     }
-    let _minor = reader.u16()?;
-    Ok(reader.u16()?)
+    let minor = reader.u16()?;
+    let major = reader.u16()?;
+    Ok(Version { major, minor })
 }
 
 /// Skips the supertypes, whose super_class is next, and the fields.

@@ -96,6 +96,25 @@ fn counting_only_moves_things() {
     assert_eq!(code.attribute("StackMapTable").unwrap(), [0, 2, 5, 69, 5]);
 }
 
+/// Constructors of value classes have such frames, where a branch comes before all fields are set.
+#[test]
+fn fields_that_are_not_set_yet_are_listed_before_their_frame() {
+    let mut spec = looping();
+    spec.attributes = vec![(
+        "StackMapTable",
+        vec![0, 2, 246, 0, 1, 0, 5, 0, 246, 0, 0, 69, 5],
+    )];
+    let frames = |shape| {
+        let view = rewrite(&class_of("(I)V", &spec), shape);
+        code_of(&view).attribute("StackMapTable").unwrap().to_vec()
+    };
+    let moved = [0, 2, 246, 0, 1, 0, 5, 5, 246, 0, 0, 69, 5];
+    assert_eq!(frames(Shape::CountOnly), moved);
+    // The second frame of a handler has the list of the first.
+    let with_hooks = [0, 3, 246, 0, 1, 0, 5, 252, 0, 6, 4, 246, 0, 0, 73, 5, 69, 5];
+    assert_eq!(frames(Shape::Full), with_hooks);
+}
+
 #[test]
 fn frames_are_as_short_as_they_can_be() {
     let mut spec = CodeSpec {
@@ -174,11 +193,15 @@ fn limits_are_reasons() {
     let unknown = MethodSkip::UnknownInstruction(203);
     assert_eq!(skip_of(&class_of("()V", &spec), Shape::Full), unknown);
     spec.bytes = vec![0, 177];
-    spec.attributes = vec![("StackMapTable", vec![0, 1, 246])];
-    assert_eq!(
-        skip_of(&class_of("()V", &spec), Shape::Full),
-        MethodSkip::UnknownFrame(246)
-    );
+    // The last one is behind a list of no fields.
+    for frame in [&[245][..], &[128], &[246, 0, 0, 246]] {
+        spec.attributes = vec![("StackMapTable", [&[0, 1], frame].concat())];
+        let kind = frame[frame.len() - 1];
+        assert_eq!(
+            skip_of(&class_of("()V", &spec), Shape::Full),
+            MethodSkip::UnknownFrame(kind)
+        );
+    }
     spec.attributes.clear();
     spec.bytes = vec![167, 0, 1, 177];
     let skip = skip_of(&class_of("()V", &spec), Shape::Full);
@@ -265,8 +288,8 @@ fn some_methods_and_classes_are_never_hooked() {
 }
 
 #[test]
-fn classes_of_a_version_to_come_are_checked_by_their_content() {
-    let class = |major: u16, attribute: &'static str| {
+fn classes_of_a_version_to_come_and_of_preview_features_are_checked_by_their_content() {
+    let class = |(major, minor): (u16, u16), attribute: &'static str| {
         let code = CodeSpec {
             bytes: vec![177],
             max_locals: 1,
@@ -274,6 +297,7 @@ fn classes_of_a_version_to_come_are_checked_by_their_content() {
             ..CodeSpec::default()
         };
         let mut builder = ClassBuilder::new(major, "any/Class");
+        builder.minor = minor;
         builder.method(1, "run", "()V", Some(&code));
         builder.method(
             1,
@@ -293,12 +317,19 @@ fn classes_of_a_version_to_come_are_checked_by_their_content() {
         let reasons = tally.skipped.iter().map(|skipped| skipped.reason);
         (tally.hooked, reasons.collect::<Vec<_>>())
     };
-    for major in [NEWEST_MAJOR + 1, u16::MAX] {
-        assert_eq!(hooked(&class(major, "LineNumberTable")), (2, vec![]));
-        let unknown = MethodSkip::UnknownAttribute(major);
-        assert_eq!(hooked(&class(major, "Unheard")), (1, vec![unknown]));
+    // Preview features of a known release may bring attributes too.
+    for version in [
+        (NEWEST_MAJOR + 1, 0),
+        (u16::MAX, 0),
+        (NEWEST_MAJOR, 65535),
+        (61, 65535),
+    ] {
+        assert_eq!(hooked(&class(version, "LineNumberTable")), (2, vec![]));
+        let unknown = MethodSkip::UnknownAttribute(version.0);
+        assert!(unknown.is_unknown());
+        assert_eq!(hooked(&class(version, "Unheard")), (1, vec![unknown]));
     }
-    assert_eq!(hooked(&class(NEWEST_MAJOR, "Unheard")), (2, vec![]));
+    assert_eq!(hooked(&class((NEWEST_MAJOR, 0), "Unheard")), (2, vec![]));
 }
 
 #[test]

@@ -8,10 +8,12 @@ pub(super) struct FrameWriter<'o> {
     pub out: &'o mut Vec<u8>,
     pub last_pc: Option<u32>,
     pub count: u32,
+    /// Bytes before the next frame.
+    pub early: Vec<u8>,
 }
 
 impl FrameWriter<'_> {
-    /// The `offset_delta` of a frame at `new_pc`.
+    /// The `offset_delta` of a frame at `new_pc`, which comes next.
     pub fn delta(&mut self, new_pc: u32) -> Result<u16, MethodSkip> {
         let delta = match self.last_pc {
             None => Some(new_pc),
@@ -19,6 +21,7 @@ impl FrameWriter<'_> {
         };
         self.last_pc = Some(new_pc);
         self.count += 1;
+        self.out.append(&mut self.early);
         let delta = delta.and_then(|delta| u16::try_from(delta).ok());
         delta.ok_or(Malformed("order of stack map frames").into())
     }

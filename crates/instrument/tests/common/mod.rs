@@ -47,6 +47,8 @@ pub struct CodeSpec {
 }
 
 pub struct ClassBuilder {
+    /// 65535 in classes that use preview features.
+    pub minor: u16,
     major: u16,
     pool: Vec<u8>,
     count: u16,
@@ -61,6 +63,7 @@ pub struct ClassBuilder {
 impl ClassBuilder {
     pub fn new(major: u16, name: &str) -> Self {
         let mut builder = Self {
+            minor: 0,
             major,
             pool: Vec::new(),
             count: 1,
@@ -156,7 +159,8 @@ impl ClassBuilder {
     }
 
     pub fn build(&self) -> Vec<u8> {
-        let mut class = vec![0xca, 0xfe, 0xba, 0xbe, 0, 0];
+        let mut class = vec![0xca, 0xfe, 0xba, 0xbe];
+        class.extend(self.minor.to_be_bytes());
         class.extend(self.major.to_be_bytes());
         class.extend(self.count.to_be_bytes());
         class.extend(&self.pool);
