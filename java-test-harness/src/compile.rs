@@ -106,12 +106,58 @@ pub fn classes_compiled_with(flags: &[&str]) -> PathBuf {
     compiled(flags, sources_in(&java_sources()))
 }
 
+/// The folder with the program `PreviewCounts` as this compiler makes it, which uses a preview feature of the compiler's
+/// release: the newest of `java-test-harness/java-preview` that is no newer than the compiler.
+///
+/// # Panics
+///
+/// When there is none, or it does not compile.
+pub fn preview_classes(compiler: &Jdk) -> PathBuf {
+    let all = workspace().join("java-test-harness/java-preview");
+    let feature = compiler.feature();
+    let folders = (0..=feature).rev().map(|it| all.join(it.to_string()));
+    let folder = folders.into_iter().find(|folder| folder.is_dir());
+    let folder = folder.unwrap_or_else(|| panic!("no program for {compiler}"));
+    let release = feature.to_string();
+    let flags = ["--enable-preview", "--release", &release, "-g"];
+    compiled_by(compiler, &flags, &sources_in(&folder), |_| ())
+}
+
 /// The folder with these programs, compiled with these flags.
 fn compiled(flags: &[&str], sources: Vec<PathBuf>) -> PathBuf {
     let jdk = Jdk::compiler();
+    compiled_by(jdk, flags, &sources, |folder| {
+        let redefiner = "Premain-Class: Redefiner\nCan-Redefine-Classes: true\n";
+        make_agent(jdk, folder, REDEFINER, "Redefiner", redefiner);
+        let transformer = "Premain-Class: LazyTransformer\n";
+        make_agent(
+            jdk,
+            folder,
+            LAZY_TRANSFORMER,
+            "LazyTransformer",
+            transformer,
+        );
+        let transformer = "Premain-Class: SlowTransformer\nCan-Retransform-Classes: true\n";
+        make_agent(
+            jdk,
+            folder,
+            SLOW_TRANSFORMER,
+            "SlowTransformer",
+            transformer,
+        );
+    })
+}
+
+/// The folder with these programs, compiled once by this JDK with these flags. `finish` adds to it.
+fn compiled_by(
+    jdk: &Jdk,
+    flags: &[&str],
+    sources: &[PathBuf],
+    finish: impl FnOnce(&Path),
+) -> PathBuf {
     let mut hasher = DefaultHasher::new();
     (jdk.version(), flags).hash(&mut hasher);
-    for source in &sources {
+    for source in sources {
         let text = fs::read(source).unwrap_or_else(|error| panic!("{}: {error}", source.display()));
         (source.file_name(), text).hash(&mut hasher);
     }
@@ -132,24 +178,7 @@ fn compiled(flags: &[&str], sources: Vec<PathBuf>) -> PathBuf {
             .arg(temporary.path())
             .args(sources),
     );
-    let redefiner = "Premain-Class: Redefiner\nCan-Redefine-Classes: true\n";
-    make_agent(jdk, temporary.path(), REDEFINER, "Redefiner", redefiner);
-    let transformer = "Premain-Class: LazyTransformer\n";
-    make_agent(
-        jdk,
-        temporary.path(),
-        LAZY_TRANSFORMER,
-        "LazyTransformer",
-        transformer,
-    );
-    let transformer = "Premain-Class: SlowTransformer\nCan-Retransform-Classes: true\n";
-    make_agent(
-        jdk,
-        temporary.path(),
-        SLOW_TRANSFORMER,
-        "SlowTransformer",
-        transformer,
-    );
+    finish(temporary.path());
     // Should another process have been faster, its folder holds the same.
     if let Err(error) = fs::rename(temporary.path(), &folder) {
         assert!(folder.is_dir(), "{}: {error}", folder.display());

@@ -59,8 +59,8 @@ pub use binary_heap::{BinaryHeap, Content, HeapClass, HeapObject, HeapRoot};
 pub use binary_profile::{BinaryFrame, BinaryProfile, BinarySite, BinaryTable, BinaryTrace};
 pub use collector::Collector;
 pub use compile::{
-    classes, classes_compiled_with, classes_for, java_sources, lazy_transformer, redefiner,
-    slow_transformer,
+    classes, classes_compiled_with, classes_for, java_sources, lazy_transformer, preview_classes,
+    redefiner, slow_transformer,
 };
 pub use front_end::{FrontEnd, Peer};
 pub use jdk::{Jdk, cache_folder};

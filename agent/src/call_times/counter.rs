@@ -254,6 +254,11 @@ impl CallTimes {
         self.refused.load(Ordering::Relaxed)
     }
 
+    /// What the profile lacks as this agent does not know it, and what to do. `None` where all is known.
+    pub fn why_unknown(&self) -> Option<String> {
+        self.methods.lock().left_out().why_unknown()
+    }
+
     /// Why no call was counted, and what to do.
     pub fn why_nothing(&self) -> String {
         let refused = self.refused.load(Ordering::Relaxed);

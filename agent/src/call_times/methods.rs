@@ -96,9 +96,25 @@ pub(super) struct LeftOut {
     pub(super) excluded_classes: u64,
     pub(super) skipped_methods: BTreeMap<String, u64>,
     pub(super) skipped_classes: BTreeMap<String, u64>,
+    /// Those skipped classes and methods that have something which this agent does not know.
+    pub(super) unknown: BTreeMap<String, u64>,
 }
 
 impl LeftOut {
+    /// What the profile lacks as it is unknown, and what to do. `None` where all is known.
+    pub(super) fn why_unknown(&self) -> Option<String> {
+        let reasons = self.unknown.iter();
+        let reasons: Vec<String> = reasons.map(|(it, count)| format!("{it}={count}")).collect();
+        let count: u64 = self.unknown.values().sum();
+        (count > 0).then(|| {
+            format!(
+                "{count} classes or methods, whose class files have what this hprof-rs does not know ({}); a newer hprof-rs \
+                 may know it, and cpu=samples needs no hooks",
+                reasons.join(" ")
+            )
+        })
+    }
+
     /// Why no call was counted, and what to do. The VM has refused this many classes with hooks.
     pub(super) fn why_nothing(&self, refused: u64) -> String {
         if self.classes > refused {
@@ -315,6 +331,9 @@ impl Methods {
             }
             for skipped in &tally.skipped {
                 let reason = label(&skipped.reason.to_string());
+                if skipped.reason.is_unknown() {
+                    *left_out.unknown.entry(reason.clone()).or_default() += 1;
+                }
                 *left_out.skipped_methods.entry(reason).or_default() += 1;
             }
         }
@@ -333,6 +352,10 @@ impl Methods {
             Err(reason) => {
                 if !again {
                     self.skip_class(&reason.to_string());
+                    if reason.is_unknown() {
+                        let label = label(&reason.to_string());
+                        *self.left_out.unknown.entry(label).or_default() += 1;
+                    }
                 }
                 changed
             }
@@ -391,6 +414,20 @@ mod tests {
             let said = left_out.why_nothing(refused);
             assert!(said.contains(why), "{said}");
         }
+    }
+
+    #[test]
+    fn what_is_unknown_has_a_reason() {
+        let mut left_out = LeftOut::default();
+        assert_eq!(left_out.why_unknown(), None);
+        left_out.unknown.insert("unknown-frame-9".into(), 2);
+        left_out.unknown.insert("unknown-tag-21".into(), 1);
+        let said = left_out.why_unknown().unwrap();
+        assert!(said.starts_with("3 classes or methods, "), "{said}");
+        assert!(
+            said.contains("(unknown-frame-9=2 unknown-tag-21=1); "),
+            "{said}"
+        );
     }
 
     #[test]

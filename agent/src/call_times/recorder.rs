@@ -63,6 +63,20 @@ impl TimesRecorder {
         }
     }
 
+    /// Says on standard error which calls the profile lacks.
+    fn report_left_out(&mut self) {
+        let refused = self.calls.refused();
+        let refused = (refused > 0).then(|| {
+            format!(
+                "{refused} classes, which the VM refuses with the agent's hooks; cpu=samples needs no hooks"
+            )
+        });
+        for what in [refused, self.calls.why_unknown()].into_iter().flatten() {
+            self.has_reported = true;
+            report::note(&format!("{} lacks the calls of {what}", self.option()));
+        }
+    }
+
     fn dump_times(&self, cx: &mut Context<'_>, costs: &PathCosts) {
         let total = costs.nanos();
         let cutoff = cx.run.settings.cutoff;
@@ -188,14 +202,8 @@ impl Recorder for TimesRecorder {
         }
         let remarks = self.remarks(cx);
         cx.comment(&remarks);
-        let refused = self.calls.refused();
-        if is_last && refused > 0 && self.has_counted && !self.has_reported {
-            self.has_reported = true;
-            report::note(&format!(
-                "{} lacks the calls of {refused} classes, which the VM refuses with the agent's hooks; cpu=samples needs \
-                 no hooks",
-                self.option()
-            ));
+        if is_last && self.has_counted && !self.has_reported {
+            self.report_left_out();
         }
         self.taken = Some(costs);
         Ok(())
