@@ -1,7 +1,7 @@
 //! A mode that counts nothing of what it was asked for says so, with the reason, and the end does not offer the file as a
 //! profile.
 
-use java_test_harness::{Jdk, Outcome, Run, each_jdk};
+use java_test_harness::{Jdk, Outcome, Run, Signal, agent_library, each_jdk};
 
 /// Runs a program as `hprof-rs run` does, whose end offers the profile.
 fn run(options: &str) -> Outcome {
@@ -66,7 +66,9 @@ struct State {
 const SPIN: &[&str] = &["Spin", "0.3"];
 const COUNTED: &[&str] = &["Counted"];
 
-const STATES: [State; 8] = [
+const EXITS: &[&str] = &["Exits", "exit", "0"];
+
+const STATES: [State; 16] = [
     State {
         options: "cpu=times,include=java.lang.ArithmeticException",
         fault: "",
@@ -115,6 +117,62 @@ const STATES: [State; 8] = [
         program: SPIN,
         line: "cpu=samples has no sample with a stack: the VM gave no stack for any of",
         mark: "mode=cpu cpu=samples has no sample with a stack: the VM gave no stack for any of",
+    },
+    State {
+        options: "cpu=samples,interval=2",
+        fault: "stacks",
+        program: SPIN,
+        line: "stacks of this VM are not as the agent knows them: cpu=samples uses AsyncGetCallTrace, which loses more samples",
+        mark: "mode=cpu cpu=samples has no sample with a stack: the VM gave no stack for any of",
+    },
+    State {
+        options: "cpu=samples,interval=2",
+        fault: "room",
+        program: SPIN,
+        line: "were lost, as the machine left the agent no time; choose a larger interval=",
+        mark: "mode=cpu cpu=samples has no sample with a stack: all ",
+    },
+    State {
+        options: "cpu=samples,interval=2",
+        fault: "handler",
+        program: SPIN,
+        line: "cpu=samples has no sample with a stack: the program has put a handler of its own in place of the one for signal",
+        mark: "mode=cpu cpu=samples has no sample with a stack: the program has put a handler of its own",
+    },
+    State {
+        options: "event=no_group:no_event",
+        fault: "",
+        program: SPIN,
+        line: "event=no_group:no_event: ",
+        mark: "mode=cpu event=no_group:no_event is off, as the kernel refuses it",
+    },
+    State {
+        options: "slow=Counted.nothing",
+        fault: "",
+        program: COUNTED,
+        line: "slow=Counted.nothing has timed no call: class Counted has no method nothing",
+        mark: "mode=slow slow= has found no method",
+    },
+    State {
+        options: "slow=Exits.main",
+        fault: "",
+        program: EXITS,
+        line: "slow= has timed no call: the program ended no call of the 1 methods that it names",
+        mark: "mode=slow slow= has timed no call: the program ended no call of the 1 methods",
+    },
+    State {
+        options: "slow=Counted.fib",
+        fault: "class",
+        program: COUNTED,
+        line: "this VM does not take the agent's Java class for slow=",
+        mark: "mode=slow slow= has timed no call: this VM does not take the agent's Java class",
+    },
+    State {
+        options: "native=512k",
+        fault: "imports",
+        program: COUNTED,
+        line: "native= finds no import of malloc that it could change: no allocation is seen",
+        mark: "mode=native native=524288 has sampled no allocation: no import table could be changed",
     },
     State {
         options: "monitor=juc",
@@ -170,6 +228,61 @@ fn a_vm_that_tells_of_no_allocation_has_a_line() {
         let outcome = run_with(jdk, fault, "heap=sites", COUNTED).expect_status(0);
         assert!(outcome.stderr.contains(line), "{}", outcome.stderr);
     });
+}
+
+/// An agent that comes late knows no objects of the start. A mode that then sees nothing says so at the end.
+#[test]
+fn modes_that_begin_late_and_see_nothing_say_why() {
+    for (options, fault, why) in [
+        (
+            "heap=sites",
+            "allocations",
+            "mode=sites heap=sites has recorded no allocation: the VM has reported none; use heap=dump, which needs no events",
+        ),
+        (
+            "heap=sites,heapinterval=2000m",
+            "",
+            "mode=sites heap=sites has recorded no allocation: the program allocated too little for heapinterval=, so leave it \
+             out",
+        ),
+        (
+            "native=2000m",
+            "",
+            "mode=native native=2097152000 has sampled no allocation: the program allocated too little, so give it a smaller \
+             number",
+        ),
+    ] {
+        let run = Run::new(Jdk::compiler()).class("Idle");
+        let running = run.env("HPROF_RS_TEST_FAULTS", fault).start();
+        running.wait_for_line("ready");
+        let library = agent_library();
+        let library = library.to_str().expect("a path");
+        let options = format!("\"{options},file=late.txt\"");
+        running.jcmd(&["JVMTI.agent_load", library, &options]);
+        running.signal(Signal::Terminate);
+        let outcome = running.finish().expect_status(143);
+        let (_, line) = why.split_once(' ').expect("a mode");
+        let line = format!("HPROF: {line}");
+        let count = outcome.stderr.lines().filter(|it| *it == line).count();
+        assert_eq!(count, 1, "{options}: \"{line}\" in\n{}", outcome.stderr);
+        let text = String::from_utf8_lossy(&outcome.bytes("late.txt")).into_owned();
+        let mark = format!("# hprof-rs nothing: {why}");
+        assert_eq!(text.lines().filter(|it| *it == mark).count(), 1, "{text}");
+    }
+}
+
+/// Where the kernel counts page faults.
+#[test]
+fn an_event_that_no_thread_had_has_a_line() {
+    let options = "event=page-faults,every=100000000";
+    let outcome = run_with(Jdk::compiler(), "", options, SPIN).expect_status(0);
+    if outcome.stderr.contains("event=page-faults: ") {
+        eprintln!("the kernel refuses: {}", outcome.stderr);
+        return;
+    }
+    let line = "HPROF: event=page-faults has no sample with a stack: no thread had 100000000 such events; record for longer, \
+                or choose a smaller every=";
+    expect(&outcome, &[line], false);
 }
 
 /// Classes that are loaded before the agent rewrites them are refused, later ones are not.

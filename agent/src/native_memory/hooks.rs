@@ -13,6 +13,7 @@ use super::capture::Capture;
 use super::sampler::{self, Inside};
 use super::stacks::Stacks;
 use crate::os::imports::{Changed, Import, Lead, address_of, change};
+use crate::vm::Fault;
 
 /// A function whose calls are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -101,6 +102,9 @@ static MEMALIGN: AtomicUsize = AtomicUsize::new(0);
 
 /// The entries of import tables that lead to the hooks. `vm` is an address in the VM's library.
 pub(super) fn imports(vm: usize) -> Vec<Import> {
+    if Fault::NoImports.is_wanted() {
+        return Vec::new();
+    }
     // An allocator gets its own memory by mmap, and hands it out by malloc, which counts.
     let allocator = address_of(c"malloc");
     ALIGNED_ALLOC.store(address_of(c"aligned_alloc"), Ordering::Relaxed);

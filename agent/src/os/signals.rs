@@ -4,6 +4,7 @@ use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
 use super::task;
+use crate::vm::Fault;
 
 /// The number of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,6 +176,10 @@ fn set(signal: i32, handler: Handler) -> Result<Installed, SignalError> {
             signal,
             std::io::Error::last_os_error(),
         ));
+    }
+    if Fault::NoHandler.is_wanted() {
+        // SAFETY: sets an action that needs no handler.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
     Ok(Installed { signal, was })
 }

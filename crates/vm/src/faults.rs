@@ -37,10 +37,16 @@ pub enum Fault {
     NoStacks,
     /// The VM does not tell where its threads are.
     NoThreads,
+    /// The agent's thread gets no time to read samples, so that there is room for none.
+    NoRoom,
+    /// Something takes the agent's signal for itself.
+    NoHandler,
+    /// No library imports the functions that allocate memory.
+    NoImports,
 }
 
 impl Fault {
-    const ALL: [(&'static str, Self); 13] = [
+    const ALL: [(&'static str, Self); 16] = [
         ("release", Self::UnknownRelease),
         ("exports", Self::NoExports),
         ("calltrace", Self::NoCallTrace),
@@ -54,6 +60,9 @@ impl Fault {
         ("signals", Self::NoSignals),
         ("stacks", Self::NoStacks),
         ("threads", Self::NoThreads),
+        ("room", Self::NoRoom),
+        ("handler", Self::NoHandler),
+        ("imports", Self::NoImports),
     ];
 
     /// Returns true if a test has asked for this fault. The first call reads the variable, so it must not come from a

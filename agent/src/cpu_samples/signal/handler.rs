@@ -18,6 +18,7 @@ use super::unwind::{self, Registers};
 use crate::os::perf_event;
 use crate::os::signals::{self, Installed};
 use crate::os::timer::{self, TimerInfo};
+use crate::vm::Fault;
 
 /// `AsyncGetCallTrace`'s codes for a thread in Java code whose top frame it
 /// could not make out.
@@ -146,7 +147,8 @@ fn write(
     (weight, ready): (u32, u32),
     context: *mut c_void,
 ) {
-    let Some(claim) = ring.claim() else {
+    let has_room = !Fault::NoRoom.is_wanted();
+    let Some(claim) = has_room.then(|| ring.claim()).flatten() else {
         engine.lost.fetch_add(u64::from(weight), Ordering::Relaxed);
         return;
     };
