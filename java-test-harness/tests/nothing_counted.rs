@@ -68,7 +68,7 @@ const COUNTED: &[&str] = &["Counted"];
 
 const EXITS: &[&str] = &["Exits", "exit", "0"];
 
-const STATES: [State; 16] = [
+const STATES: [State; 17] = [
     State {
         options: "cpu=times,include=java.lang.ArithmeticException",
         fault: "",
@@ -99,6 +99,13 @@ const STATES: [State; 16] = [
     },
     State {
         options: "cpu=samples",
+        fault: "signals",
+        program: SPIN,
+        line: "ms of CPU time; use engine=safepoint",
+        mark: "mode=cpu cpu=samples has no sample with a stack: signal ",
+    },
+    State {
+        options: "cpu=samples,timeline=y",
         fault: "signals",
         program: SPIN,
         line: "ms of CPU time; use engine=safepoint",
@@ -269,6 +276,20 @@ fn modes_that_begin_late_and_see_nothing_say_why() {
         let mark = format!("# hprof-rs nothing: {why}");
         assert_eq!(text.lines().filter(|it| *it == mark).count(), 1, "{text}");
     }
+}
+
+/// With profiles that are sent away there is no file that could have the mark.
+#[test]
+fn a_mode_that_has_nothing_to_send_says_why() {
+    let options = "continuous=http://127.0.0.1:9,cpu=samples,pushevery=1";
+    let outcome = run_with(Jdk::compiler(), "signals", options, SPIN).expect_status(0);
+    let lines = outcome.stderr.lines();
+    let is_it = |line: &&str| {
+        line.starts_with("HPROF: cpu=samples has no sample with a stack: signal ")
+            && line.ends_with(" ms of CPU time; use engine=safepoint")
+    };
+    assert_eq!(lines.filter(is_it).count(), 1, "{}", outcome.stderr);
+    assert_eq!(outcome.files(), [""; 0]);
 }
 
 /// Where the kernel counts page faults.
