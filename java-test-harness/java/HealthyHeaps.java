@@ -173,4 +173,64 @@ final class HealthyHeaps {
         thumbnails = new HashMap<>();
         for (int n = 0; n < 100; n++) thumbnails.put("image " + n, new java.lang.ref.SoftReference<>(new byte[4000]));
     }
+
+    static final List<java.util.logging.Logger> LOGGERS = new ArrayList<>();
+
+    @LeakCorpus.Answer(healthy = true)
+    static void registriesOfALargeProgram(LeakCorpus.Dump dump) throws Exception {
+        for (int n = 0; n < 600; n++) LOGGERS.add(java.util.logging.Logger.getLogger("com.example.part" + n % 30 + ".Class" + n));
+        javax.management.MBeanServer beans = java.lang.management.ManagementFactory.getPlatformMBeanServer();
+        for (int n = 0; n < 40; n++) {
+            beans.registerMBean(
+                new javax.management.StandardMBean((Runnable) () -> {}, Runnable.class),
+                new javax.management.ObjectName("com.example:type=Logging,number=" + n));
+        }
+        for (int n = 0; n < 60; n++) new java.io.File("/tmp/example-" + n + ".lock").deleteOnExit();
+        for (int n = 0; n < 300; n++) System.setProperty("com.example.setting" + n, "value " + n);
+    }
+
+    static java.util.concurrent.BlockingQueue<byte[]> buffers;
+
+    @LeakCorpus.Answer(healthy = true)
+    static void poolOfBuffersThatIsBounded(LeakCorpus.Dump dump) {
+        buffers = new java.util.concurrent.ArrayBlockingQueue<>(24);
+        while (buffers.offer(new byte[16_384])) {}
+    }
+
+    static final List<ExecutorService> POOLS = new ArrayList<>();
+
+    @LeakCorpus.Answer(healthy = true)
+    static void severalIdlePools(LeakCorpus.Dump dump) throws Exception {
+        for (int n = 0; n < 6; n++) {
+            POOLS.add(Executors.newFixedThreadPool(4));
+            java.util.concurrent.ScheduledExecutorService scheduled = Executors.newSingleThreadScheduledExecutor();
+            POOLS.add(scheduled);
+            scheduled.schedule(() -> {}, 1, java.util.concurrent.TimeUnit.DAYS);
+            for (int m = 0; m < 8; m++) POOLS.get(2 * n).submit(() -> SCRATCH.get()[0]++).get();
+            new java.util.Timer("timer of part " + n, true);
+        }
+    }
+
+    /** A table with few entries, of which each part of the program has one. */
+    static final class Settings {
+        final Object[] keys = new Object[512];
+        final Object[] values = new Object[512];
+        int size;
+
+        void put(String key, Object value) {
+            keys[size] = key;
+            values[size++] = value;
+        }
+    }
+
+    static final Map<String, Settings> SETTINGS = new HashMap<>();
+
+    @LeakCorpus.Answer(healthy = true)
+    static void settingsOfParts(LeakCorpus.Dump dump) {
+        for (int n = 0; n < 10; n++) {
+            Settings settings = new Settings();
+            for (int m = 0; m < 100; m++) settings.put("part" + n + ".key" + m, "a value that is set, number " + m);
+            SETTINGS.put("part" + n, settings);
+        }
+    }
 }

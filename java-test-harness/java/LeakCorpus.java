@@ -70,7 +70,7 @@ public class LeakCorpus {
     private static final String[] FAMILIES = {
         "LeakHolders", "LeakNodes", "LeakThreads", "LeakLives", "LeakFlows", "LeakKinds", "LeakShapes",
         "LeakRegistries", "LeakNewer", "LeakCaches", "LeakTasks", "LeakServices", "LeakViews", "LeakStores",
-        "LeakPrograms", "HealthyHeaps",
+        "LeakPrograms", "LeakMaps", "LeakJdk", "LeakPools", "HealthyHeaps",
     };
 
     private static Class<?> family(String name) {

@@ -57,7 +57,7 @@ final class LeakLives {
     }
 
     @LeakCorpus.Answer(
-        says = {"java.util.IdentityHashMap with", "field java.lang.ApplicationShutdownHooks.hooks"},
+        says = {"java.util.IdentityHashMap with", "shutdown hooks (java.lang.ApplicationShutdownHooks.hooks)"},
         tells = "100 objects of class LeakLives$Cleanup")
     static void shutdownHooks(LeakCorpus.Dump dump) {
         for (int i = 0; i < 100; i++) Runtime.getRuntime().addShutdownHook(new Cleanup());

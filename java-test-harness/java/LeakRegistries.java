@@ -23,6 +23,7 @@ import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CopyOnWriteArraySet;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -120,13 +121,25 @@ final class LeakRegistries {
         }
     }
 
+    /**
+     * Collects, and waits until all references whose referents are gone are in their queues: the thread that puts them
+     * there takes the references of one collection after those of the one before.
+     */
+    private static void enqueueReferences() throws Exception {
+        System.gc();
+        ReferenceQueue<Object> queue = new ReferenceQueue<>();
+        Reference<Object> last = new PhantomReference<>(new Object(), queue);
+        do System.gc(); while (queue.remove(20) != last);
+    }
+
     static final ReferenceQueue<Object> QUEUE = new ReferenceQueue<>();
     static final Set<Reference<?>> HANDLES = Collections.synchronizedSet(new HashSet<>());
 
     @LeakCorpus.Answer(
-        says = {"LeakRegistries.HANDLES", "3,000 elements", "objects of class LeakRegistries$Handle whose referents are gone"})
-    static void phantomsThatNothingPolls(LeakCorpus.Dump dump) {
+        says = {"LeakRegistries", "HANDLES", "3,000 objects of class LeakRegistries$Handle whose referents are gone"})
+    static void phantomsThatNothingPolls(LeakCorpus.Dump dump) throws Exception {
         for (int i = 0; i < 3000; i++) HANDLES.add(new Handle(new Object(), QUEUE));
+        enqueueReferences();
     }
 
     static final Cleaner CLEANER = Cleaner.create();
@@ -148,13 +161,17 @@ final class LeakRegistries {
     }
 
     @LeakCorpus.Answer(
-        says = {"LeakRegistries.CLEANER", "LeakRegistries$State"})
+        says = {"LeakRegistries.CLEANER", "objects of class jdk.internal.ref.CleanerImpl$PhantomCleanableRef"})
     static void cleanerBacklog(LeakCorpus.Dump dump) throws Exception {
         Semaphore never = new Semaphore(0);
-        CLEANER.register(new Object(), never::acquireUninterruptibly);
-        System.gc();
-        Thread.sleep(100);
+        CountDownLatch hasBegun = new CountDownLatch(1);
+        CLEANER.register(new Object(), () -> {
+            hasBegun.countDown();
+            never.acquireUninterruptibly();
+        });
+        do System.gc(); while (!hasBegun.await(10, TimeUnit.MILLISECONDS));
         for (int i = 0; i < 3000; i++) new Resource();
+        enqueueReferences();
     }
 
     static final class Plugin extends Thread {

@@ -604,9 +604,9 @@ final class LeakServices {
     static Property title;
 
     @LeakCorpus.Answer(
-        says = {"field LeakServices$Helper.changeListeners", "one LeakServices$Listener[] of 2,048 elements",
+        says = {"field LeakServices$Property.helper", "one LeakServices$Helper with 1,500 elements",
             "1,500 objects of class LeakServices$Panel"},
-        tells = {"LeakServices.title", "LeakServices$Property.helper"},
+        tells = "LeakServices.title",
         shared = true)
     static void listenersOfAProperty(LeakCorpus.Dump dump) {
         title = new Property();

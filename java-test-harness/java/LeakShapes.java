@@ -41,7 +41,7 @@ final class LeakShapes {
     }
 
     @LeakCorpus.Answer(
-        says = {"LeakShapes$Ring.slots", "LeakShapes$Order[] of 16,384 elements", "4,000 objects of class LeakShapes$Order"},
+        says = {"LeakShapes$Telemetry.ring", "one LeakShapes$Ring with 4,000 elements", "4,000 objects of class LeakShapes$Order"},
         tells = "LeakShapes$Telemetry.INSTANCE")
     static void ringBuffer(LeakCorpus.Dump dump) {
         for (int i = 0; i < 4000; i++) Telemetry.INSTANCE.ring.add(new Order());
@@ -200,9 +200,8 @@ final class LeakShapes {
     static final BufferPool BUFFERS = new BufferPool();
 
     @LeakCorpus.Answer(
-        says = {"LeakShapes$BufferPool.free", "byte[][] of 64 elements", "60 objects of class byte[]"},
-        tells = "LeakShapes.BUFFERS",
-        holder = "LeakShapes.BUFFERS.free")
+        says = {"LeakShapes.BUFFERS", "one LeakShapes$BufferPool with 60 elements", "60 objects of class byte[]"},
+        holder = "LeakShapes.BUFFERS")
     static void poolOfBuffers(LeakCorpus.Dump dump) {
         for (int i = 0; i < 60; i++) BUFFERS.release(new byte[150_000]);
     }

@@ -6,6 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::chains::{Branches, Way};
 use super::parts::{Parts, Role};
 use super::pools::{Pool, pools};
+use super::registries;
 use super::start::{is_built_in_loader, is_of_the_jdk};
 use crate::names::family;
 use crate::numbers::{ClassNumber, Place};
@@ -157,6 +158,10 @@ fn singles(
         }
     }
     join_elements(snapshot, parts, &mut anchors);
+    let within = registries::is_within(parts, &anchors, |it| it.place, |it| it.above);
+    for (anchor, is_within) in anchors.iter_mut().zip(within) {
+        anchor.is_link |= is_within;
+    }
     // Those below come after those above.
     for at in (0..anchors.len()).rev() {
         let (above, place) = (anchors[at].above, anchors[at].place);

@@ -38,14 +38,17 @@ pub(super) fn pile(snapshot: &Snapshot, parts: &Parts<'_>, start: Place) -> Pile
     while let Some(next) = largest(snapshot, at) {
         // A list may be long beyond what keeps enough.
         is_in_subject &= dominators.retained(next) as f64 >= enough;
-        let chained = way.chained(parts, next);
+        let inside = parts.collection_of(container, at, next);
+        // The nodes of a collection are no list of their own.
+        let is_part = inside.is_some() && parts.is_own_node(next);
+        let chained = way.chained(parts, next).filter(|_| !is_part);
         if !is_in_subject && (chained.is_none() || links >= LIST) {
             break;
         }
         if let Some(first) = chained {
             subject = first;
             links += 1;
-        } else if let Some(inside) = parts.collection_of(container, at, next) {
+        } else if let Some(inside) = inside {
             container = inside;
         } else if branches.is_branch(at, next) {
             container = next;

@@ -30,7 +30,9 @@ pub(super) struct Elements {
     pub largest: Vec<Place>,
     /// The nodes of a list or tree of the program's own.
     pub chained: u64,
-    /// These by class, with the bytes that they take themselves; the largest first.
+    /// The nodes of a collection that the program has written itself.
+    pub own_nodes: u64,
+    /// Both kinds of nodes by class, with the bytes that they take themselves; the largest first.
     pub links: Vec<ClassShare>,
     /// The references among elements and parts, if there are some.
     pub references: Option<References>,
@@ -85,6 +87,10 @@ pub(super) fn elements(
             let mut go = |child, container| todo.push((child, container, Rc::clone(&way)));
             if let Some(inside) = parts.collection_of(container, place, child) {
                 add(&mut inner, child, own(child));
+                if parts.is_own_node(child) {
+                    found.own_nodes += 1;
+                    add(&mut links, child, own(child));
+                }
                 go(child, inside);
             } else if let Some(inside) = way.chained(parts, child) {
                 found.chained += 1;

@@ -127,12 +127,16 @@ pub(super) fn filling(
         Some(nodes) if 2 * nodes.objects >= first.objects => nodes,
         _ => first,
     });
-    let links = links.filter(|_| found.chained >= super::candidates::LIST);
+    let links = links.filter(|_| found.chained + found.own_nodes >= super::candidates::LIST);
     if let Some(links) = links {
         // A list or tree is filled with its nodes, unless each has many elements, or is of the JDK and has an element of
         // the program.
         let has_elements = |main: &ClassShare| {
+            // Nodes of a collection have what the program has put into it.
+            let is_put_in =
+                found.own_nodes > 0 && main.bytes > bytes / 2 && !is_of_the_jdk(&main.name);
             main.objects > 2 * links.objects
+                || is_put_in && 2 * main.objects > links.objects
                 || 2 * main.objects > links.objects
                     && is_of_the_jdk(&links.name)
                     && !is_of_the_jdk(&main.name)

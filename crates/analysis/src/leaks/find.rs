@@ -8,6 +8,7 @@ use super::filling::Filling;
 use super::finding::{Finding, Holder, OwnField, Subject, holder, own_field, thread_local_entry};
 use super::objects::deepest_common;
 use super::parts::{Parts, Role};
+use super::registries;
 use super::sites::sites_of;
 use super::start;
 use super::ways::{self, Ways, has_own_field};
@@ -47,6 +48,9 @@ const RUNTIME: u64 = 4 << 20;
 /// The size from which memory that the JDK holds is a suspect if it is half of the live heap, in bytes.
 const MUCH: u64 = 1 << 20;
 
+/// Objects in a registry of the JDK from which the program has registered them one after the other.
+const REGISTERED: u64 = 1000;
+
 /// The share of the live heap that is most of it.
 const MOST: f64 = 0.5;
 
@@ -64,7 +68,7 @@ pub fn leaks(snapshot: &Snapshot, options: LeakOptions) -> io::Result<Leaks> {
         true => threshold.max(options.least),
         false => threshold,
     };
-    let parts = Parts::new(snapshot);
+    let parts = Parts::new(snapshot, threshold);
     let mut search = Search {
         snapshot,
         paths: PathSearch::new(),
@@ -249,8 +253,17 @@ impl Search<'_> {
             _ => false,
         };
         let is_most = suspect.share >= MOST && suspect.retained_bytes >= MUCH;
+        let is_filled_registry = suspect.finding.registry.as_ref().is_some_and(|registry| {
+            let named = registry.names.as_ref().map_or(0, |it| it.objects);
+            let filling = match &suspect.finding.filling {
+                Some(Filling::Objects { objects, .. }) => *objects,
+                _ => 0,
+            };
+            named.max(filling) >= REGISTERED
+        });
         suspect.retained_bytes < RUNTIME
             && !is_most
+            && !is_filled_registry
             && suspect.finding.field.is_none()
             && !filled_by_own
             && start::is_of_the_jdk(suspect.finding.class())
@@ -292,8 +305,15 @@ impl Search<'_> {
             Holder::ThreadLocal { variable, .. } => variable.clone(),
             _ => own_field(snapshot, &path, &objects),
         };
+        let is_registry =
+            (dominators.place(point)).is_some_and(|place| registries::is_whole(self.parts, place));
+        let field = field.filter(|field| !is_registry && !start::is_of_the_jdk(&field.name));
+        let registry = match (&found.subject, &field) {
+            (Subject::Object(_), None) => self.registry(&path, &objects)?,
+            _ => None,
+        };
         let finding = Finding {
-            field: field.filter(|field| !start::is_of_the_jdk(&field.name)),
+            field,
             statics: match found.subject {
                 Subject::Object(_) => ways::main_statics(snapshot, point),
                 _ => Vec::new(),
@@ -305,6 +325,7 @@ impl Search<'_> {
             looked_at: found.looked_at,
             direct: found.direct,
             keys: found.keys,
+            registry,
             // Not before all suspects are known.
             is_soft: false,
         };
@@ -430,13 +451,12 @@ impl Search<'_> {
 
     /// True of a table or node whose collection stands before it on a path.
     pub fn is_part(&self, above: ObjectNumber, object: ObjectNumber) -> bool {
-        let role = |object| {
-            let place = self.snapshot.dominators().place(object);
-            place.map_or(Role::Whole, |place| self.parts.role(place))
-        };
+        let place = |object| self.snapshot.dominators().place(object);
+        let role = |object| place(object).map_or(Role::Whole, |place| self.parts.role(place));
         match role(object) {
             Role::Node | Role::Nodes => true,
             Role::Array => role(above) == Role::Collection,
+            Role::Plain => place(object).is_some_and(|place| self.parts.is_own_node(place)),
             _ => false,
         }
     }

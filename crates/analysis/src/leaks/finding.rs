@@ -2,6 +2,7 @@
 //! words.
 
 use super::filling::Filling;
+use super::registries::Registry;
 use super::start::is_of_the_jdk;
 use crate::direct_buffers::DirectBuffers;
 use crate::numbers::ObjectNumber;
@@ -30,6 +31,8 @@ pub struct Finding {
     pub direct: Option<DirectBuffers>,
     /// The keys of the largest entries, if the subject is a `java.util.Properties`.
     pub keys: Vec<String>,
+    /// The registry of the JDK that holds it, if no field of the program does.
+    pub registry: Option<Registry>,
     /// True if only soft references lead to the subject.
     pub is_soft: bool,
 }

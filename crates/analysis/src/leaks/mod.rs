@@ -15,8 +15,10 @@ mod filling;
 mod find;
 mod finding;
 mod objects;
+mod own;
 mod parts;
 mod pools;
+mod registries;
 mod signature;
 mod sites;
 mod start;
@@ -33,6 +35,7 @@ pub use fill::{ClassShare, ObjectShare, children_by_class, classes_in, largest_i
 pub use filling::{Copies, Filling, References, Within};
 pub use find::{LeakOptions, leaks};
 pub use finding::{Finding, Holder, OwnField, Subject};
+pub use registries::{Names, Registry};
 pub use sites::{AllocationSite, sites_of};
 pub(crate) use start::{is_jdk_object, is_of_the_jdk, is_own_class};
 

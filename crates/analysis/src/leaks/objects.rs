@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::io;
 
+use hprof_stacks::pictures::numbers::count;
 use rustc_hash::FxHashMap;
 
 use super::candidates::{Candidate, Kind, LIST, SAMPLE};
@@ -14,7 +15,8 @@ use super::filling::{Filling, filling};
 use super::find::{Found, Search};
 use super::finding::{Holder, Subject};
 use super::parts::Role;
-use super::{ClassShare, ObjectShare};
+use super::registries;
+use super::{ClassShare, ObjectShare, ways};
 use crate::direct_buffers::{DirectBuffers, direct_buffers_among};
 use crate::numbers::{ClassNumber, ObjectNumber, Place};
 use crate::paths::PathSearch;
@@ -42,7 +44,7 @@ impl Search<'_> {
             subject,
             head,
             is_wrapped,
-        } = match is_rest {
+        } = match is_rest || registries::is_whole(self.parts, first) {
             true => Pile {
                 subject: first,
                 head: first,
@@ -87,6 +89,9 @@ impl Search<'_> {
         if is_wrapped {
             let inner = snapshot.describe(dominators.object(head));
             description.push_str(&format!(" with a {inner}"));
+        }
+        if let Some(size) = self.parts.own_size(subject) {
+            description.push_str(&format!(" with {} elements", count(size)));
         }
         Ok(Found {
             subject: Subject::Object(description),
@@ -185,6 +190,26 @@ impl Search<'_> {
         }
     }
 
+    /// The way from a static field of the program to what holds the members of a group, which the JDK holds as well.
+    fn own_way(&mut self, candidate: &Candidate) -> Option<Vec<ObjectNumber>> {
+        /// Members that are looked at.
+        const MEMBERS: usize = 16;
+        let dominators = self.snapshot.dominators();
+        let mut common: Option<Vec<ObjectNumber>> = None;
+        for &place in candidate.members.iter().take(MEMBERS) {
+            let way = self.ways.to(dominators.object(place))?;
+            let holders = &way[..way.len() - 1];
+            let common = common.get_or_insert_with(|| holders.to_vec());
+            let equal = common
+                .iter()
+                .zip(holders)
+                .take_while(|(one, other)| one == other);
+            common.truncate(equal.count());
+        }
+        // The class and the object of its field.
+        common.filter(|way| way.len() > 1)
+    }
+
     /// Small objects of a class. They are held together by what most of their paths lead through.
     pub fn group(&mut self, candidate: &Candidate, class: &str) -> io::Result<Found> {
         let snapshot = self.snapshot;
@@ -201,6 +226,12 @@ impl Search<'_> {
             Some(common) => self.way_to(common)?,
             None => self.way_to(dominators.object(candidate.members[0]))?,
         };
+        if common.is_some()
+            && !ways::has_own_field(snapshot, &objects)
+            && let Some(way) = self.own_way(candidate)
+        {
+            objects = way;
+        }
         // A part of a collection says less than the collection.
         while let [.., above, last] = objects[..]
             && common.is_some()

@@ -1,6 +1,7 @@
 //! The parts of collections: tables, nodes and entries, which say nothing by themselves. Suspects are collections as
 //! wholes, and what fills a collection lies beyond its parts.
 
+use super::own::{Layout, OwnCollections};
 use super::start::is_of_the_jdk;
 use crate::graph::ClassKind;
 use crate::numbers::{ClassNumber, Place};
@@ -75,10 +76,12 @@ fn is_node(class: &str) -> bool {
 pub(super) struct Parts<'a> {
     pub snapshot: &'a Snapshot,
     roles: Vec<Role>,
+    own: OwnCollections,
 }
 
 impl<'a> Parts<'a> {
-    pub fn new(snapshot: &'a Snapshot) -> Self {
+    /// The roles in a snapshot, in which what keeps `threshold` bytes alive is a suspect.
+    pub fn new(snapshot: &'a Snapshot, threshold: u64) -> Self {
         let classes = snapshot.graph().classes();
         let role = |number: ClassNumber| {
             let class = classes.get(number);
@@ -101,10 +104,36 @@ impl<'a> Parts<'a> {
                 }
             }
         };
+        let mut roles: Vec<Role> = classes.numbers().map(role).collect();
+        let may_be = |class: ClassNumber| {
+            roles[class.index()] == Role::Plain && !is_of_the_jdk(&classes.get(class).name)
+        };
+        let own = OwnCollections::find(snapshot, threshold, may_be);
+        for &class in &own.collections {
+            roles[class.index()] = Role::Collection;
+        }
         Self {
             snapshot,
-            roles: classes.numbers().map(role).collect(),
+            roles,
+            own,
         }
+    }
+
+    /// True of a collection that the program has written itself.
+    pub fn is_own_collection(&self, place: Place) -> bool {
+        self.own.collections.contains(&self.class(place))
+    }
+
+    /// True of a node of such a collection.
+    pub fn is_own_node(&self, place: Place) -> bool {
+        self.own.nodes.contains(&self.class(place))
+    }
+
+    /// The number of elements of a collection that the program has written itself, if a field has it.
+    pub fn own_size(&self, place: Place) -> Option<u64> {
+        let object = self.snapshot.dominators().object(place);
+        let layout = || Layout::of(self.snapshot, object)?.size;
+        self.is_own_collection(place).then(layout).flatten()
     }
 
     pub fn class(&self, place: Place) -> ClassNumber {
@@ -152,7 +181,8 @@ impl<'a> Parts<'a> {
                 let inner = self.snapshot.wrapped(dominators.object(container));
                 return (inner == Some(dominators.object(child))).then_some(child);
             }
-            Role::Collection | Role::Plain | Role::Whole => false,
+            Role::Plain => self.is_own_node(child) && self.is_own_collection(container),
+            Role::Collection | Role::Whole => false,
         };
         is_part.then_some(container)
     }

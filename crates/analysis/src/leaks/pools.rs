@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use rustc_hash::FxHashMap;
 
+use super::registries::numbers;
 use super::start::is_of_the_jdk;
 use crate::heap::is_virtual;
 use crate::numbers::{ClassNumber, Place};
@@ -53,9 +54,19 @@ pub(super) fn pools(snapshot: &Snapshot, threshold: u64) -> Vec<Pool> {
         let pattern = (!is_own).then(|| pattern(&name));
         by_name.entry((class, pattern)).or_default().push(place);
     }
+    // Many small pools, such as one for each request, are one.
+    let mut by_numbers: FxHashMap<(ClassNumber, String), Vec<Place>> = FxHashMap::default();
+    by_name.retain(|(class, name), members| {
+        if members.len() > 1 && sum(members) >= threshold {
+            return true;
+        }
+        let key = (*class, numbers(name.as_deref().unwrap_or_default()));
+        by_numbers.entry(key).or_default().append(members);
+        false
+    });
     // Those whose names have nothing in common.
     let mut rest: FxHashMap<ClassNumber, Vec<Place>> = FxHashMap::default();
-    by_name.retain(|(class, _), members| {
+    by_numbers.retain(|(class, _), members| {
         if members.len() == 1 {
             rest.entry(*class).or_default().append(members);
         }
@@ -64,20 +75,25 @@ pub(super) fn pools(snapshot: &Snapshot, threshold: u64) -> Vec<Pool> {
     let by_name = by_name
         .into_iter()
         .map(|((class, _), members)| (class, members));
-    let pools = by_name.chain(rest).filter_map(|(class, mut members)| {
+    let by_numbers = by_numbers
+        .into_iter()
+        .map(|((class, _), members)| (class, members));
+    let all = by_name.chain(by_numbers).chain(rest);
+    let pools = all.filter_map(|(class, mut members)| {
         members.sort_by_key(|&place| (Reverse(dominators.retained(place)), place));
         let bytes = sum(&members);
         let largest = dominators.retained(*members.first()?) as f64;
         if bytes < threshold || members.len() < 2 || largest > LARGEST * bytes as f64 {
             return None;
         }
-        let mut names = members.iter().map(|&place| {
-            let name = snapshot.thread_name(dominators.object(place));
-            pattern(&name.unwrap_or_default())
-        });
-        let name = names
-            .next()
-            .filter(|first| names.all(|name| name == *first));
+        let names: Vec<String> = (members.iter())
+            .map(|&place| {
+                snapshot
+                    .thread_name(dominators.object(place))
+                    .unwrap_or_default()
+            })
+            .collect();
+        let name = common(&names, pattern).or_else(|| common(&names, numbers));
         let class = graph.classes().get(class).name.clone();
         Some(Pool {
             name: name.filter(|name| !name.is_empty()),
@@ -98,6 +114,13 @@ pub(super) fn pattern(name: &str) -> String {
     };
     let start = name[..end].trim_end_matches(is_digit).len();
     format!("{}*{}", &name[..start], &name[end..])
+}
+
+/// The pattern that all names have.
+fn common(names: &[String], pattern: fn(&str) -> String) -> Option<String> {
+    let mut patterns = names.iter().map(|name| pattern(name));
+    let first = patterns.next()?;
+    patterns.all(|it| it == first).then_some(first)
 }
 
 #[cfg(test)]

@@ -100,6 +100,7 @@ mod tests {
             looked_at: None,
             direct: None,
             keys: Vec::new(),
+            registry: None,
             is_soft: false,
         }
     }

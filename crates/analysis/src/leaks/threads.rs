@@ -6,9 +6,11 @@ use std::io;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::candidates::{Candidate, SAMPLE};
+use super::chains::Way;
 use super::down::{Pile, pile};
+use super::elements::elements;
 use super::fill::{ClassShare, ObjectShare, classes_in_all};
-use super::filling::Filling;
+use super::filling::{Filling, filling};
 use super::find::{Found, Search};
 use super::finding::{Holder, Subject, field_name, holder, variable};
 use super::parts::Role;
@@ -204,7 +206,7 @@ impl Search<'_> {
                 variable: variable(snapshot, dominators.object(first.entry)),
                 threads: pool.name.clone(),
             }),
-            filling: Some(Filling::Each(main.bytes / main.objects.max(1))),
+            filling: Some(self.filling_of_values(&values, main.bytes, main.objects)),
             looked_at: None,
             direct: None,
             keys: Vec::new(),
@@ -213,6 +215,22 @@ impl Search<'_> {
             contents: classes_in_all(snapshot, values.iter().map(range)),
             sample: values.iter().take(SAMPLE).map(|it| it.value).collect(),
         }))
+    }
+
+    /// The objects that fill values of ThreadLocals, if these are collections.
+    fn filling_of_values(&self, values: &[OfThread], bytes: u64, count: u64) -> Filling {
+        let parts = self.parts;
+        let each = Filling::Each(bytes / count.max(1));
+        let is_collection = |it: &&OfThread| parts.role(it.value) == Role::Collection;
+        let from: Vec<(Place, Way<Place>)> = (values.iter().filter(is_collection).take(SAMPLE))
+            .map(|it| (it.value, Way::from(parts, it.value, it.value)))
+            .collect();
+        if from.len() < values.len() {
+            return each;
+        }
+        let found = elements(self.snapshot, parts, &from, 10, |_| true);
+        let within = |class: &str| found.within(self.snapshot, parts, class);
+        filling(self.snapshot, bytes, &found, within).unwrap_or(each)
     }
 
     /// The values in a map of ThreadLocals that nothing else keeps alive.
@@ -257,6 +275,14 @@ impl Search<'_> {
             }
         };
         let own = through.iter().find(|field| !is_of_the_jdk(field));
+        // A method of the JDK, such as the loop of a timer, says less than a field of the program.
+        let is_own_local = match objects[..] {
+            [thread, first, ..] => snapshot
+                .local_of(thread, first)
+                .is_none_or(|it| snapshot.is_own_local(it)),
+            _ => true,
+        };
+        let local = local.filter(|_| is_own_local || own.is_none());
         let field = own.or(through.last()).cloned();
         let range = |&place: &Place| (place, dominators.end(place));
         let share = |&place: &Place| ObjectShare::new(snapshot, dominators.object(place));

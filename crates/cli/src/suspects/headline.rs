@@ -35,6 +35,7 @@ fn sentence(suspect: &Suspect) -> String {
         (None, None) if are_system_properties(suspect) => format!(
             "The System properties ({SYSTEM_PROPERTIES}) keep {much}{besides}: {subject}{filled}"
         ),
+        (None, None) if finding.registry.is_some() => registered(suspect, &much, besides),
         (None, None) => {
             let keeps = match finding.subject {
                 Subject::Object(_) => "keeps",
@@ -46,6 +47,30 @@ fn sentence(suspect: &Suspect) -> String {
             )
         }
     }
+}
+
+/// The sentence about a registry of the JDK: what is registered there, with the names that most have, and the field of the
+/// program that holds it if the registry only knows it.
+fn registered(suspect: &Suspect, much: &str, besides: &str) -> String {
+    let Some(registry) = &suspect.finding.registry else {
+        return String::new();
+    };
+    let (title, place) = (registry.title, registry.place);
+    let named = registry.names.as_ref();
+    let contents = match named.filter(|it| it.class != "java.lang.String") {
+        Some(names) if registry.are_gone => {
+            format!("what is left of {}", objects_of(names.objects, names.class))
+        }
+        Some(names) => objects_of(names.objects, names.class),
+        None => format!("{}{}", subject(suspect), filled(suspect)),
+    };
+    let like = named.map_or(String::new(), |it| {
+        format!(", with names like \"{}\"", it.pattern)
+    });
+    let held = registry.keeper.as_ref().map_or(String::new(), |field| {
+        format!(", held by the {} {}", kind_of(field), field.name)
+    });
+    format!("The {title} ({place}) keep {much}{besides}: {contents}{like}{held}")
 }
 
 fn kind_of(field: &OwnField) -> &'static str {

@@ -66,6 +66,10 @@ fn without_field(suspect: &Suspect) -> String {
     if are_system_properties(suspect) {
         return "Next: find the code that calls System.setProperty with such keys.".to_owned();
     }
+    if let Some(registry) = &suspect.finding.registry {
+        let call = registry.call;
+        return format!("Next: find the code that calls {call}, and undo it there.");
+    }
     match &suspect.finding.holder {
         Holder::Root {
             local: Some(local), ..
