@@ -17,6 +17,8 @@ mod heap_sites;
 mod intern;
 mod monitors;
 mod names;
+mod native_calls;
+mod native_locks;
 mod native_memory;
 mod objects;
 mod os;

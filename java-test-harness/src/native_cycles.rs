@@ -52,7 +52,13 @@ fn run_once(running: &Running, cycle: u32, random: &mut Random) -> TextProfile {
     let library = library.to_str().expect("a path");
     let size = ["1k", "8k", "64k", "512k"][random.below(4)];
     let depth = ["0", "4", "16", "64"][random.below(4)];
-    let more = ["", ",cpu=samples,interval=1", ",monitor=y", ",thread=y"][random.below(4)];
+    let more = [
+        "",
+        ",cpu=samples,interval=1",
+        ",monitor=y",
+        ",thread=y",
+        ",nativelock=y",
+    ][random.below(5)];
     let options =
         format!("\"native={size},depth={depth}{more},cutoff=0,verbose=n,file={cycle}.txt\"");
     running.jcmd(&["JVMTI.agent_load", library, &options]);

@@ -28,8 +28,8 @@ pub struct TextProfile {
     pub heaps: Vec<TextHeap>,
     /// The CPU TIME tables, one per dump, in order: totals are milliseconds, counts are calls.
     pub times: Vec<CpuTable>,
-    /// The MONITOR TIME tables, in order: totals are milliseconds, and `method` is the class of the
-    /// lock.
+    /// The MONITOR TIME and NATIVE LOCKS tables, in order: totals are milliseconds, and `method` is the class of the
+    /// lock, or the function that waits.
     pub contention: Vec<CpuTable>,
     /// The MONITOR DUMPs, in order.
     pub monitor_dumps: Vec<MonitorDump>,
@@ -130,6 +130,8 @@ pub struct Row {
     pub method: String,
     /// In MONITOR TIME: a lock of `java.util.concurrent`, not a monitor.
     pub is_synchronizer: bool,
+    /// In NATIVE LOCKS.
+    pub is_native: bool,
 }
 
 impl TextProfile {
@@ -249,7 +251,7 @@ impl TextProfile {
         table.rows.iter().filter(move |row| row.method == method)
     }
 
-    /// Contended entries and milliseconds in all MONITOR TIME tables, of the rows that satisfy the
+    /// Contended entries and milliseconds in all MONITOR TIME and NATIVE LOCKS tables, of the rows that satisfy the
     /// condition.
     pub fn contended(&self, condition: impl Fn(&Row, &Trace) -> bool) -> (u64, f64) {
         let (mut count, mut millis) = (0, 0.0);

@@ -5,8 +5,7 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use super::room::{Zeroed, zeroed};
-use super::stacks::StackId;
+use crate::native_calls::{StackId, Zeroed, zeroed};
 
 /// Bytes of the filter.
 const FILTER: usize = 1 << 17;
@@ -30,7 +29,7 @@ pub(super) struct Block {
     pub(super) millis: u32,
     /// The bytes that it stands for.
     pub(super) bytes: u64,
-    /// The blocks that it stands for, in [`FRACTION`](super::stacks::FRACTION)s.
+    /// The blocks that it stands for, in [`FRACTION`](super::sampler::FRACTION)s.
     pub(super) blocks: u64,
 }
 

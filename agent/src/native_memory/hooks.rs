@@ -5,14 +5,12 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
-use libc::{c_char, off_t, size_t};
-use parking_lot::Mutex;
+use libc::{off_t, size_t};
 
 use super::blocks::{Block, Blocks};
-use super::capture::Capture;
-use super::sampler::{self, Inside};
-use super::stacks::Stacks;
-use crate::os::imports::{Changed, Import, Lead, address_of, change};
+use super::sampler;
+use crate::native_calls::{Capture, Inside, Stacks, end_in_child};
+use crate::os::imports::{Import, address_of};
 use crate::vm::Fault;
 
 /// A function whose calls are counted.
@@ -100,8 +98,8 @@ impl Function {
 static ALIGNED_ALLOC: AtomicUsize = AtomicUsize::new(0);
 static MEMALIGN: AtomicUsize = AtomicUsize::new(0);
 
-/// The entries of import tables that lead to the hooks. `vm` is an address in the VM's library.
-pub(super) fn imports(vm: usize) -> Vec<Import> {
+/// The entries of import tables that lead to the hooks.
+pub(super) fn imports() -> Vec<Import> {
     if Fault::NoImports.is_wanted() {
         return Vec::new();
     }
@@ -116,19 +114,7 @@ pub(super) fn imports(vm: usize) -> Vec<Import> {
         not_in: if function.is_mapping() { allocator } else { 0 },
         only_in: 0,
     };
-    let mut all: Vec<Import> = Function::ALL.into_iter().map(import).collect();
-    if vm != 0 {
-        // The linker looks for libraries where its caller wants that, so only the VM's calls, which have whole paths,
-        // lead through the agent.
-        all.push(Import {
-            name: c"dlopen",
-            original: address_of(c"dlopen"),
-            hook: dlopen as *const () as usize,
-            not_in: 0,
-            only_in: vm,
-        });
-    }
-    all
+    Function::ALL.into_iter().map(import).collect()
 }
 
 /// The state that hooks record into. Leaked, since a hook may be late.
@@ -140,9 +126,6 @@ pub(super) struct State {
     samples: AtomicU64,
     /// Samples at the limit when the recording began.
     limited_before: AtomicU64,
-    /// The entries that [`change_imports`](Self::change_imports) changes, by one thread at a time.
-    imports: Mutex<Vec<Import>>,
-    entries: AtomicUsize,
     is_on: AtomicBool,
     inside: AtomicUsize,
 }
@@ -162,8 +145,6 @@ impl State {
             began: AtomicPtr::new(ptr::null_mut()),
             samples: AtomicU64::new(0),
             limited_before: AtomicU64::new(0),
-            imports: Mutex::new(Vec::new()),
-            entries: AtomicUsize::new(0),
             is_on: AtomicBool::new(false),
             inside: AtomicUsize::new(0),
         }));
@@ -180,35 +161,6 @@ impl State {
         let state = STATE.load(Ordering::Acquire);
         // SAFETY: null, or leaked.
         unsafe { state.as_ref() }
-    }
-
-    /// Has these entries lead to the hooks from the next change on; none ends that.
-    pub(super) fn set_imports(&self, imports: Vec<Import>) {
-        *self.imports.lock() = imports;
-        self.entries.store(0, Ordering::Relaxed);
-    }
-
-    /// Changes the entries of all loaded objects.
-    pub(super) fn change_imports(&self, lead: Lead) -> Changed {
-        let imports = self.imports.lock();
-        let changed = change(&imports, lead);
-        self.entries.fetch_add(changed.entries, Ordering::Relaxed);
-        changed
-    }
-
-    /// Entries that lead to the hooks.
-    pub(super) fn entries(&self) -> usize {
-        self.entries.load(Ordering::Relaxed)
-    }
-
-    /// A library was loaded on this thread. If another thread changes entries now, it is left to the next time.
-    fn library_loaded(&self) {
-        if self.is_on()
-            && let Some(imports) = self.imports.try_lock()
-        {
-            let changed = change(&imports, Lead::ToHooks);
-            self.entries.fetch_add(changed.entries, Ordering::Relaxed);
-        }
     }
 
     /// Begins a recording: all is forgotten.
@@ -261,7 +213,7 @@ impl State {
     fn record(&self, address: usize, function: Function, (bytes, blocks): (u64, u64)) {
         self.inside.fetch_add(1, Ordering::SeqCst);
         if self.is_on.load(Ordering::SeqCst) {
-            let stack = self.capture.take(function, &self.stacks);
+            let stack = self.capture.take(function as u8, &self.stacks);
             self.stacks.add(stack, bytes, blocks);
             self.samples.fetch_add(1, Ordering::Relaxed);
             let block = Block {
@@ -278,6 +230,7 @@ impl State {
 
 /// The child of a fork records nothing.
 unsafe extern "C" fn in_child() {
+    end_in_child();
     if let Some(state) = State::get() {
         state.is_on.store(false, Ordering::SeqCst);
     }
@@ -452,17 +405,6 @@ unsafe extern "C" fn mmap(
         count(address, length, Function::Mmap);
     }
     address
-}
-
-unsafe extern "C" fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void {
-    // SAFETY: by the caller's promise.
-    let library = unsafe { libc::dlopen(name, flags) };
-    if !library.is_null()
-        && let Some(state) = State::get()
-    {
-        keep_errno(|| crate::vm::guard((), || state.library_loaded()));
-    }
-    library
 }
 
 unsafe extern "C" fn munmap(address: *mut c_void, length: size_t) -> c_int {

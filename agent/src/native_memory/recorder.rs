@@ -4,28 +4,21 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hprof_format::held::Held;
-use hprof_format::ids::{ObjectId, ThreadSerial, TraceSerial};
+use hprof_format::ids::{ObjectId, TraceSerial};
 use hprof_format::model::{HeapSummary, SiteOrder, SiteRow, SiteTable};
 use hprof_format::rank::RankedSiteTable;
 use hprof_wire::control::{Mode, Reply};
 
-use super::capture::{Java, MAX_JAVA};
 use super::hooks::{self, Function, State};
-use super::known::KnownPlaces;
-use super::sampler;
-use super::stacks::{Stored, Sum};
-use crate::cpu_samples::{CSymbols, CodeCache, StackPart, location, make_method_ids};
+use super::sampler::{self, FRACTION};
+use crate::native_calls::{Inside, Owner, StackNames, entries, set, vm_address};
 use crate::os::clock::LocalTime;
-use crate::os::imports::{self, Lead};
-use crate::os::maps::{Mapping, mappings};
-use crate::recording::{Activity, Context, Incomplete, Nothing, Recorder, Run, left_out};
+use crate::recording::{Activity, Context, Incomplete, Nothing, Recorder, left_out};
 use crate::report;
-use crate::vm::{
-    Release, StackKeys, StackWalker, StillInside, Vm, VmHandle, VmLibrary, VmStructs, pin_library,
-};
+use crate::vm::StillInside;
 
-/// The frame of stacks that found no room.
-const OVERFLOW: &str = "<more stacks than are kept>";
+/// What is lost where the kernel refuses to change import tables.
+const LOST: &str = "allocations there are not seen";
 /// Rows of what is held for long.
 const MAX_HELD: usize = 30;
 
@@ -33,16 +26,31 @@ const MAX_HELD: usize = 30;
 pub struct NativeRecorder {
     interval: u32,
     state: &'static State,
-    symbols: CSymbols,
-    /// By the places of stacks.
-    traces: Vec<Option<TraceSerial>>,
-    /// Stacks that were there at the last look.
-    seen: u32,
-    /// Objects that were loaded at the last change of import tables; `None` before the first.
-    loads: Option<u64>,
+    names: StackNames,
     was_stopped: bool,
     has_counted: bool,
     is_reported: bool,
+}
+
+/// Bytes and blocks that a stack has allocated.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    bytes: u64,
+    /// In [`FRACTION`]s.
+    blocks: u64,
+}
+
+impl Sum {
+    fn add(&mut self, bytes: u64, blocks: u64) {
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.blocks = self.blocks.saturating_add(blocks);
+    }
+
+    /// Blocks, rounded; one at least if there is any byte.
+    fn whole_blocks(self) -> u64 {
+        let rounded = self.blocks.saturating_add(FRACTION / 2) / FRACTION;
+        rounded.max(u64::from(self.bytes > 0))
+    }
 }
 
 /// The rows of a table and what they add up to.
@@ -68,85 +76,16 @@ impl NativeRecorder {
         Self {
             interval,
             state: State::the(),
-            symbols: CSymbols::default(),
-            traces: Vec::new(),
-            seen: 0,
-            loads: None,
+            names: StackNames::new(Owner::Memory, "native="),
             was_stopped: false,
             has_counted: false,
             is_reported: false,
         }
     }
 
-    /// Allocations of the current thread, one of the agent's, do not count.
+    /// Allocations and waits of the current thread, one of the agent's, do not count.
     pub fn ignore_current_thread() {
-        sampler::ignore_current_thread();
-    }
-
-    /// Leads the calls of libraries that were loaded meanwhile to the hooks.
-    fn follow_libraries(&mut self) {
-        let loads = imports::loads();
-        if self.loads == Some(loads) {
-            return;
-        }
-        let changed = self.state.change_imports(Lead::ToHooks);
-        // A library that is being loaded now is looked at again.
-        self.loads = (changed.waiting == 0).then_some(loads);
-        if changed.refused > 0 && !self.is_reported {
-            self.is_reported = true;
-            report::note(&format!(
-                "native=: the kernel refuses to change {} entries of import tables: allocations there are not seen",
-                changed.refused
-            ));
-        }
-    }
-
-    /// Looks names of new stacks up, while their classes are loaded.
-    fn resolve(&mut self, cx: &mut Context<'_>) -> bool {
-        let count = self.state.stacks.count();
-        if count == self.seen {
-            return false;
-        }
-        self.seen = count;
-        self.traces.resize(self.state.stacks.places(), None);
-        for index in 0..self.traces.len() {
-            if self.traces.get(index).copied().flatten().is_some() {
-                continue;
-            }
-            let Some(stored) = self.state.stacks.get(index) else {
-                continue;
-            };
-            let trace = self.trace_of(cx, &stored);
-            if let Some(place) = self.traces.get_mut(index) {
-                *place = Some(trace);
-            }
-        }
-        true
-    }
-
-    fn trace_of(&mut self, cx: &mut Context<'_>, stored: &Stored<'_>) -> TraceSerial {
-        let per_thread = cx.run.settings.thread;
-        let serial = || {
-            let known = cx.run.threads.get(stored.thread);
-            known.map_or(ThreadSerial::new(0), |known| known.serial)
-        };
-        let thread = per_thread.then(serial).filter(|serial| serial.get() != 0);
-        if stored.is_overflow {
-            return cx.names.intern_label(thread, OVERFLOW);
-        }
-        let mut inner = Vec::new();
-        let mut java = Vec::new();
-        for frame in &stored.frames {
-            match frame.part() {
-                StackPart::Code(address) => inner.push(self.symbols.frame(cx.names, address)),
-                StackPart::Java => java.push(location(frame)),
-                StackPart::Failure(_) => {}
-            }
-        }
-        let trace = cx
-            .names
-            .intern_between(cx.vm, thread, (&inner, java.into_iter(), None));
-        cx.names.with_a_frame(trace)
+        Inside::ignore_current_thread();
     }
 
     fn figures(&self) -> Figures {
@@ -165,19 +104,19 @@ impl NativeRecorder {
         }
         let mut figures = Figures::default();
         for (index, live) in places.into_iter().enumerate() {
-            let (Some(stored), Some(trace)) = (
-                self.state.stacks.get(index),
-                self.traces.get(index).copied().flatten(),
-            ) else {
+            let (Some(stored), Some(trace)) =
+                (self.state.stacks.get(index), self.names.trace(index))
+            else {
                 continue;
             };
             // Read after the blocks, so that there are not more of them.
-            let allocated = stored.sum();
-            if allocated.bytes == 0 {
+            let (bytes, blocks) = stored.sums();
+            if bytes == 0 {
                 continue;
             }
-            let row = figures.rows.entry((trace, stored.function)).or_default();
-            row.allocated.add(allocated.bytes, allocated.blocks);
+            let function = Function::from_number(stored.function);
+            let row = figures.rows.entry((trace, function)).or_default();
+            row.allocated.add(bytes, blocks);
             row.live.add(live.live.bytes, live.live.blocks);
             row.held.add(live.held.bytes, live.held.blocks);
             row.oldest = match (row.oldest, live.oldest) {
@@ -196,7 +135,7 @@ impl NativeRecorder {
     }
 
     fn write_table(&mut self, cx: &mut Context<'_>) {
-        self.resolve(cx);
+        self.names.resolve(cx, &self.state.stacks);
         let figures = self.figures();
         self.has_counted |= figures.totals.allocated_bytes > 0;
         let rows: Vec<SiteRow<'_>> = figures
@@ -246,26 +185,13 @@ impl NativeRecorder {
             self.state.stacks.count(),
             self.state.blocks.all().count(),
             self.state.blocks.unfollowed(),
-            self.state.entries(),
+            entries(Owner::Memory),
             if self.state.capture.has_java() {
                 'y'
             } else {
                 'n'
             },
         )
-    }
-
-    /// The walker of Java stacks; `None` where this VM lacks the tables for it.
-    fn java(run: &Run, vm: Vm<'_>) -> Option<Java> {
-        let structs = VmLibrary::of(vm.jvmti).and_then(VmStructs::of)?;
-        Some(Java {
-            vm: VmHandle::known()?,
-            threads: *run.java_threads.get()?,
-            walker: StackWalker::learn(structs, Release::of(vm.jvmti))?,
-            cache: CodeCache::of(structs),
-            keys: StackKeys::learn(vm.jvmti, vm.jni),
-            places: KnownPlaces::new(),
-        })
     }
 }
 
@@ -291,12 +217,6 @@ fn held(figures: &Figures) -> Vec<String> {
     rows.iter().take(MAX_HELD).enumerate().map(line).collect()
 }
 
-/// The mapping of the agent's own code.
-fn own_code() -> std::ops::Range<usize> {
-    let mappings = mappings();
-    Mapping::of(&mappings, own_code as *const () as usize).map_or(0..0, Mapping::range)
-}
-
 impl Recorder for NativeRecorder {
     fn mode(&self) -> Mode {
         Mode::Native
@@ -307,36 +227,12 @@ impl Recorder for NativeRecorder {
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
-        // A thread may be in a hook when nothing else needs the library any more.
-        pin_library();
-        make_method_ids(cx.vm);
-        let java = Self::java(cx.run, cx.vm);
-        if java.as_ref().is_some_and(|java| java.keys.is_some()) {
-            let _ = StackKeys::watch_unloading(cx.vm.jvmti);
-        }
-        if java.is_none() && cx.run.settings.depth > 0 {
-            report::note(
-                "native=: stacks of this VM are not as the agent knows them: they have no frames of Java",
-            );
-        }
-        let depth = cx.run.settings.depth;
-        if depth > MAX_JAVA {
-            report::note(&format!(
-                "native=: stacks have {MAX_JAVA} frames of Java at most"
-            ));
-        }
-        let capture = &self.state.capture;
-        capture.set_java(java.filter(|_| depth > 0));
-        capture.set_depth(depth);
-        capture.set_per_thread(cx.run.settings.thread);
-        capture.set_own(own_code());
+        self.names.start(cx, &self.state.capture);
         sampler::set_interval(self.interval.into());
-        let vm = VmLibrary::of(cx.vm.jvmti).and_then(|vm| vm.symbol(c"JNI_CreateJavaVM"));
-        self.state
-            .set_imports(hooks::imports(vm.map_or(0, |address| address as usize)));
+        set(Owner::Memory, hooks::imports(), vm_address(cx.vm));
         self.state.begin();
-        self.follow_libraries();
-        if self.state.entries() == 0 {
+        self.names.follow_libraries(LOST);
+        if entries(Owner::Memory) == 0 {
             self.is_reported = true;
             report::error(
                 "native= finds no import of malloc that it could change: no allocation is seen",
@@ -346,15 +242,9 @@ impl Recorder for NativeRecorder {
     }
 
     fn tick(&mut self, cx: &mut Context<'_>) -> Activity {
-        self.follow_libraries();
-        let (code, is_unfinished) = match cfg!(target_arch = "x86_64") {
-            true => self.symbols.advance_rules(),
-            false => (None, false),
-        };
-        if let Some(code) = code {
-            self.state.capture.set_code(Some(code));
-        }
-        match self.resolve(cx) {
+        self.names.follow_libraries(LOST);
+        let is_unfinished = self.names.advance_rules(&self.state.capture);
+        match self.names.resolve(cx, &self.state.stacks) {
             _ if is_unfinished => Activity::Unfinished,
             true => Activity::Busy,
             false => Activity::Idle,
@@ -368,12 +258,12 @@ impl Recorder for NativeRecorder {
         let text = format!(
             "native={} has sampled no allocation: {}",
             self.interval,
-            match self.state.entries() {
+            match entries(Owner::Memory) {
                 0 => "no import table could be changed, as where the program has its own malloc",
                 _ => "the program allocated too little, so give it a smaller number",
             }
         );
-        Some(match self.is_reported {
+        Some(match self.is_reported || self.names.is_refusal_reported() {
             true => Nothing::reported(text),
             false => Nothing::because(text),
         })
@@ -391,8 +281,7 @@ impl Recorder for NativeRecorder {
     fn reset(&mut self, _cx: &mut Context<'_>) {
         let was_on = self.state.is_on();
         self.state.begin();
-        self.traces.clear();
-        self.seen = 0;
+        self.names.clear();
         if was_on {
             self.state.resume();
         }
@@ -416,16 +305,7 @@ impl Recorder for NativeRecorder {
 
     fn detach(&mut self, _cx: &mut Context<'_>, _limit: Duration) -> Result<(), StillInside> {
         self.state.pause();
-        // A library that is being loaded has no hooks yet.
-        let back = self.state.change_imports(Lead::Back);
-        if back.refused > 0 {
-            report::note(&format!(
-                "native=: {} entries of import tables still lead to the agent, which only passes the calls on",
-                back.refused
-            ));
-        }
-        self.state.set_imports(Vec::new());
-        self.state.capture.set_code(None);
+        self.names.end(&self.state.capture);
         self.state.begin();
         Ok(())
     }
@@ -437,6 +317,6 @@ impl Recorder for NativeRecorder {
     fn status(&self, reply: &mut Reply) {
         reply.push("native_stacks", self.state.stacks.count());
         reply.push("native_blocks_followed", self.state.blocks.all().count());
-        reply.push("native_import_entries", self.state.entries());
+        reply.push("native_import_entries", entries(Owner::Memory));
     }
 }

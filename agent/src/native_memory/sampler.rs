@@ -14,9 +14,11 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::stacks::FRACTION;
 use crate::os::random::random;
 use crate::os::timer::current_cpu_nanos;
+
+/// Parts of a block that counts are kept in: a sampled block stands for some number of blocks, not a whole one.
+pub(super) const FRACTION: u64 = 1 << 8;
 
 /// Mean distance in bytes between two points, of threads that are below the limit.
 static INTERVAL: AtomicU64 = AtomicU64::new(0);
@@ -48,8 +50,6 @@ struct ThreadState {
     /// The thread's CPU clock when the limit was looked at last, and samples since.
     round_start: Cell<u64>,
     round_samples: Cell<u64>,
-    /// A hook is at work.
-    is_inside: Cell<bool>,
 }
 
 thread_local! {
@@ -62,28 +62,8 @@ thread_local! {
             of_interval: Cell::new(0),
             round_start: Cell::new(0),
             round_samples: Cell::new(0),
-            is_inside: Cell::new(false),
         }
     };
-}
-
-/// A hook that is at work. Others on the same thread only call the function.
-pub(super) struct Inside;
-
-impl Inside {
-    /// `None` inside of another hook.
-    pub(super) fn enter() -> Option<Self> {
-        THREAD.with(|thread| match thread.is_inside.replace(true) {
-            true => None,
-            false => Some(Self),
-        })
-    }
-}
-
-impl Drop for Inside {
-    fn drop(&mut self) {
-        THREAD.with(|thread| thread.is_inside.set(false));
-    }
 }
 
 /// Sets the mean distance for points to come.
@@ -94,11 +74,6 @@ pub(super) fn set_interval(bytes: u64) {
 /// Samples whose thread had reached the limit, since the process began.
 pub(super) fn limited() -> u64 {
     LIMITED.load(Ordering::Relaxed)
-}
-
-/// Allocations of the current thread are not sampled from now on.
-pub(super) fn ignore_current_thread() {
-    THREAD.with(|thread| thread.is_inside.set(true));
 }
 
 /// Passes an allocation by. Returns true if a point may be in it.
@@ -245,13 +220,5 @@ mod tests {
             }
             assert_eq!(thread.mean.get(), interval);
         });
-    }
-
-    #[test]
-    fn hooks_do_not_nest() {
-        let outer = Inside::enter();
-        assert!(outer.is_some() && Inside::enter().is_none());
-        drop(outer);
-        assert!(Inside::enter().is_some());
     }
 }

@@ -306,7 +306,11 @@ impl MonitorWriter for PictureRecorder {
     }
 
     fn monitor_table(&mut self, table: &RankedMonitorTable<'_>, _ctime: &str) -> io::Result<()> {
-        self.sums.monitors.get_or_insert_default().add(table);
+        let sum = match table.is_native() {
+            true => &mut self.sums.native_locks,
+            false => &mut self.sums.monitors,
+        };
+        sum.get_or_insert_default().add(table);
         Ok(())
     }
 }

@@ -83,6 +83,7 @@ pub(super) struct Sums {
     pub(super) samples: Option<CpuSum>,
     pub(super) times: Option<CpuSum>,
     pub(super) monitors: Option<MonitorSum>,
+    pub(super) native_locks: Option<MonitorSum>,
     /// A table of sites holds all since the start, so only the last counts.
     pub(super) sites: Option<SiteTable>,
     /// Bytes and objects that were allocated before, by trace and class, where tables are taken.
@@ -108,7 +109,9 @@ impl Sums {
                 rows: rows.collect(),
             })
         });
-        let monitors = self.monitors.iter().map(|sum| {
+        let waits = [(false, &self.monitors), (true, &self.native_locks)];
+        let monitors = waits.into_iter().filter_map(|(is_native, sum)| {
+            let sum = sum.as_ref()?;
             let rows = sum
                 .rows
                 .iter()
@@ -119,10 +122,11 @@ impl Sums {
                     count,
                     millis: rounded(nanos, NANOS_PER_MILLI),
                 });
-            MonitorTable {
+            Some(MonitorTable {
+                is_native,
                 total_millis: rounded(sum.total, NANOS_PER_MILLI),
                 rows: rows.collect(),
-            }
+            })
         });
         Snapshot {
             cpu: cpu.collect(),

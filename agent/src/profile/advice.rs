@@ -49,7 +49,7 @@ fn command(modes: &Modes) -> Option<&'static str> {
         modes.heap_dump,
         modes.heap_sites || modes.native,
         cpu,
-        modes.monitor,
+        modes.monitor || modes.native_lock,
     ) {
         (false, false, false, false) => None,
         (true, false, false, false) => Some("leaks"),

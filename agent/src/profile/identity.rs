@@ -30,6 +30,7 @@ pub(super) fn modes(modes: &Modes) -> String {
         (modes.cpu_old, "cpu=old"),
         (modes.monitor, "monitor=y"),
         (modes.native, "native"),
+        (modes.native_lock, "nativelock"),
         (modes.slow, "slow"),
     ];
     let on: Vec<&str> = all

@@ -9,6 +9,7 @@ use crate::cpu_samples::{SamplesRecorder, Sampling};
 use crate::heap_dump::HeapDumpRecorder;
 use crate::heap_sites::{HeapSites, SitesRecorder};
 use crate::monitors::{MonitorRecorder, Monitors};
+use crate::native_locks::NativeLockRecorder;
 use crate::native_memory::NativeRecorder;
 use crate::options::{Modes, Settings};
 use crate::recording::Recorder;
@@ -22,6 +23,7 @@ pub(super) struct Recorders {
     pub(super) samples: SamplesRecorder,
     pub(super) times: Option<TimesRecorder>,
     pub(super) native: Option<NativeRecorder>,
+    pub(super) native_locks: Option<NativeLockRecorder>,
     pub(super) slow: Option<SlowRecorder>,
 }
 
@@ -44,6 +46,8 @@ impl Recorders {
             times: calls.map(|it| TimesRecorder::new(it, settings.modes.cpu_old)),
             slow: slow.map(SlowRecorder::new),
             native: (settings.modes.native).then(|| NativeRecorder::new(settings.native_interval)),
+            native_locks: (settings.modes.native_lock)
+                .then(|| NativeLockRecorder::new(settings.native_lock_threshold)),
         }
     }
 
@@ -59,6 +63,7 @@ impl Recorders {
             Some(&self.samples as &dyn Recorder),
             some(&self.times),
             some(&self.native),
+            some(&self.native_locks),
             some(&self.slow),
         ];
         all.into_iter().flatten()
@@ -76,6 +81,7 @@ impl Recorders {
             Some(&mut self.samples as &mut dyn Recorder),
             some(&mut self.times),
             some(&mut self.native),
+            some(&mut self.native_locks),
             some(&mut self.slow),
         ];
         all.into_iter().flatten()

@@ -51,7 +51,7 @@ fn start(options: &str, vm: VmHandle) -> Reply {
         }
         Ok(Ok(false)) => Reply::error(
             "these options name no mode; there are cpu=samples, cpu=times, heap=sites, heap=dump, \
-             monitor=y, native=512k",
+             monitor=y, native=512k, nativelock=y",
         ),
         Ok(Err(refused)) => Reply::error(refused.to_string()),
         Err(code) => Reply::error(format!("the VM takes no thread of the agent ({code})")),

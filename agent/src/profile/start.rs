@@ -82,6 +82,9 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, current: Ref<'_>) {
     if let Some(native) = &mut recorders.native {
         native.start(&mut cx);
     }
+    if let Some(locks) = &mut recorders.native_locks {
+        locks.start(&mut cx);
+    }
     // The thread waits for it.
     let _ = hand_over.send(thread);
 }
@@ -96,7 +99,8 @@ fn start_profile_thread(
         if let Some(sites) = profile.heap_sites {
             sites.ignore_current_thread();
         }
-        if profile.run.settings.modes.native {
+        let modes = &profile.run.settings.modes;
+        if modes.native || modes.native_lock {
             NativeRecorder::ignore_current_thread();
         }
         if let Ok(thread) = taken_over.recv() {

@@ -41,7 +41,7 @@ impl OwnArgument {
 #[derive(Debug, Args)]
 pub struct MeasureArgument {
     /// The measure: samples (or cpu), time, calls, live-bytes, live-objects, allocated-bytes (or
-    /// alloc), allocated-objects, contention (or lock), and of other tools' files wall,
+    /// alloc), allocated-objects, contention (or lock), native-lock, and of other tools' files wall,
     /// native-samples, waits, native-bytes [default: the first of these that the file has]; with
     /// --event: count, time, bytes.
     #[arg(long, value_name = "MEASURE")]

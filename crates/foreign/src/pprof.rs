@@ -168,6 +168,7 @@ impl Column {
             "native" => Measure::NativeSamples,
             "waits" => Measure::Waits,
             "native_space" => Measure::NativeBytes,
+            "native_lock" => Measure::NativeLock,
             "event_count" => Measure::Events,
             "event_time" => Measure::EventTime,
             "event_space" => Measure::EventBytes,

@@ -48,6 +48,35 @@ fn a_recording_that_was_written_is_read_back() {
 }
 
 /// Sums of allocations are read back; blocks that were freed have two events.
+/// Waits for native locks are the events of async-profiler.
+#[test]
+fn waits_for_native_locks_are_read_back() {
+    let file = b"a/B.main;a/B.work 12\na/B.main;libc.so.6 3\n";
+    let kind = Kind::of(file).expect("a known format");
+    let original = read(file, kind, &mut |_| {}).expect("a profile");
+    let mut weights = original.weights[0].clone();
+    weights.measure = Measure::NativeLock;
+    let profile = Profile {
+        title: "test",
+        stacks: &original.stacks,
+        weights: vec![weights],
+        thread_name: &|_| None,
+        remarks: &[],
+        own: None,
+        depth: None,
+    };
+    let bytes = jfr::write::write(&profile, None, None, None);
+    let name = b"profiler.NativeLock";
+    assert!(bytes.windows(name.len()).any(|it| it == name));
+    let back = read(&bytes, Kind::of(&bytes).expect("JFR"), &mut |_| {}).expect("a recording");
+    assert_eq!(back.damaged, 0, "{:?}", back.damage);
+    assert_eq!(back.weights.len(), 1);
+    assert_eq!(back.weights[0].measure, Measure::NativeLock);
+    assert_eq!(back.weights[0].total, 15);
+    let costs = by_method(&back.stacks, &back.weights[0]);
+    assert_eq!(costs, by_method(&original.stacks, &profile.weights[0]));
+}
+
 #[test]
 fn native_memory_is_allocated_and_freed() {
     let file = b"a/B.main;a/B.work 12\na/B.main;libc.so.6 3\n";

@@ -4,13 +4,13 @@
 mod common;
 
 use hprof_format::binary::mutf8;
-use hprof_format::ids::ObjectId;
+use hprof_format::ids::{ObjectId, TraceSerial};
 use hprof_format::model::{
     CpuKind, CpuRow, CpuTable, Frame, HeapSummary, Line, LockKind, MethodName, Monitor,
-    MonitorDump, MonitorThread, OldCpuRow, SignedMethod, SiteRow, SiteTable, ThreadStart,
-    ThreadState, ThreadStatus, Trace,
+    MonitorDump, MonitorRow, MonitorTable, MonitorThread, OldCpuRow, SignedMethod, SiteRow,
+    SiteTable, ThreadStart, ThreadState, ThreadStatus, Trace,
 };
-use hprof_format::rank::{RankedCpuTable, RankedSiteTable};
+use hprof_format::rank::{RankedCpuTable, RankedMonitorTable, RankedSiteTable};
 use hprof_format::text::{
     TextCpuTable, TextItem, TextMonitorDump, TextReader, TextSiteTable, TextTrace, TextWriter,
 };
@@ -352,6 +352,36 @@ fn a_monitor_table_is_read() {
     assert_eq!(row.class_name, "java.util.concurrent.Semaphore");
     assert_eq!(row.lock, LockKind::Synchronizer);
     assert_eq!(table.table.rows[0].lock, LockKind::Monitor);
+}
+
+#[test]
+fn a_table_of_native_locks_is_written_and_read() {
+    let row = MonitorRow {
+        nanos: 1_500_000_000,
+        count: 20,
+        trace: TraceSerial::new(300_012),
+        class_name: "pthread_rwlock_rdlock",
+        lock: LockKind::Native,
+    };
+    let table = MonitorTable {
+        total_nanos: row.nanos,
+        rows: &[row],
+    };
+    let mut writer = TextWriter::new(Vec::new());
+    let ranked = RankedMonitorTable::new(&table, 0.0).of_native_locks();
+    writer
+        .monitor_table(&ranked, "Fri Nov 20 10:07:30 2026")
+        .expect("a table");
+    let text = String::from_utf8(writer.into_inner()).expect("UTF-8");
+    let items: Vec<TextItem<'_>> = TextReader::new(&text).collect();
+    let [TextItem::MonitorTime(table)] = &items[..] else {
+        panic!("{items:?}")
+    };
+    assert!(table.is_native && table.table.is_complete, "{text}");
+    assert_eq!(table.total_millis, 1500);
+    let row = &table.table.rows[0];
+    assert_eq!((row.count, row.lock), (20, LockKind::Native));
+    assert_eq!(row.class_name, "pthread_rwlock_rdlock");
 }
 
 #[test]

@@ -25,6 +25,7 @@ pub mod file_name;
 pub mod help;
 mod hints;
 mod name_end;
+pub mod native_lock;
 mod numbers;
 mod packing;
 pub mod parse;

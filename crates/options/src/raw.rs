@@ -96,6 +96,8 @@ pub struct Raw {
     pub heap_interval: u32,
     /// Bytes, as `heap_interval`; 0 is off.
     pub native: u32,
+    /// `nativelock=`.
+    pub native_lock: Option<String>,
     /// `slow=`.
     pub slow: Option<String>,
     pub shortcut: bool,
@@ -172,6 +174,7 @@ impl Default for Raw {
             engine: Engine::Auto,
             heap_interval: 0,
             native: 0,
+            native_lock: None,
             slow: None,
             shortcut: true,
             live: Live::Exact,

@@ -7,6 +7,7 @@ use hprof_format::rank::Cutoff;
 use super::error::{Cause, Failure, Hint, OptionError};
 use super::event::{EventSampling, KernelEvent};
 use super::file_name::expand_file_name;
+use super::native_lock;
 use super::packing::Packing;
 use super::parse::BRACKETS;
 use super::patterns::Patterns;
@@ -41,7 +42,8 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
     let mode = match raw.cpu_timing {
         Some(_) => Some("cpu=times|old"),
         None if raw.locks.any() => Some("monitor=y"),
-        None => (raw.native > 0).then_some("native="),
+        None if raw.native > 0 => Some("native="),
+        None => native_lock(raw)?.map(|_| "nativelock="),
     };
     if let (Format::Binary, Some(mode)) = (format, mode) {
         return Err(match &raw.destination {
@@ -112,6 +114,7 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         interval: Duration::from_millis(u64::try_from(raw.interval).unwrap_or_default().max(1)),
         heap_interval: raw.heap_interval,
         native_interval: raw.native,
+        native_lock_threshold: native_lock(raw)?.unwrap_or_default(),
         slow: slow(raw.slow.as_deref())?,
         shortcut: raw.shortcut,
         live: raw.live,
@@ -218,6 +221,7 @@ fn modes(raw: &Raw) -> Modes {
         cpu_old: raw.cpu_timing == Some(Timing::Old),
         monitor: raw.locks.any(),
         native: raw.native > 0,
+        native_lock: native_lock(raw).is_ok_and(|threshold| threshold.is_some()),
         slow: raw.slow.is_some(),
         by_default: false,
     };
@@ -295,7 +299,8 @@ fn picture(raw: &Raw, destination: &Destination) -> Result<Option<Picture>, Opti
         };
     };
     let modes = modes(raw);
-    let has_stacks = modes.heap_sites || modes.cpu_samples || modes.monitor || modes.native;
+    let has_stacks =
+        modes.heap_sites || modes.cpu_samples || modes.monitor || modes.native || modes.native_lock;
     let mode = if modes.heap_dump {
         "heap dump"
     } else if modes.slow && !has_stacks {
@@ -334,6 +339,19 @@ fn patterns(name: &'static str, given: Option<&str>) -> Result<Patterns, OptionE
             name,
             rule: "names of classes or packages, with colons between them".to_owned(),
             hint: Hint::new(reason),
+        }
+        .into()
+    })
+}
+
+/// The shortest wait for a native lock that counts; `None` if none is recorded.
+fn native_lock(raw: &Raw) -> Result<Option<Duration>, OptionError> {
+    let given = raw.native_lock.as_deref().unwrap_or("n");
+    native_lock::native_lock(given).map_err(|rule| {
+        Cause::BadValue {
+            name: "nativelock",
+            rule: rule.to_owned(),
+            hint: Hint::from(None),
         }
         .into()
     })
@@ -387,10 +405,10 @@ fn push(raw: &Raw, text: &str) -> Result<Destination, OptionError> {
         }
     };
     let modes = modes(raw);
-    let has_calls = modes.cpu_times || modes.monitor || modes.native;
+    let has_calls = modes.cpu_times || modes.monitor || modes.native || modes.native_lock;
     let has_stacks = modes.heap_sites || modes.cpu_samples || has_calls;
     if modes.heap_dump || !has_stacks || raw.format == Format::Binary {
-        let reason = "name cpu=samples, cpu=wall, cpu=times, heap=sites, monitor=y or native=, and no format=b";
+        let reason = "name cpu=samples, cpu=wall, cpu=times, heap=sites, monitor=y, native= or nativelock=, and no format=b";
         return Err(bad("with modes whose costs have stacks", reason.to_owned()));
     }
     Ok(Destination::Push {

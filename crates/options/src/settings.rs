@@ -159,6 +159,8 @@ pub struct Modes {
     pub monitor: bool,
     /// Memory outside of the heap (`native=SIZE`).
     pub native: bool,
+    /// Waits for locks of native code (`nativelock=`).
+    pub native_lock: bool,
     /// Calls of chosen methods, each timed (`slow=`).
     pub slow: bool,
     /// Nothing was asked for, and `heap=all` is the default.
@@ -180,6 +182,7 @@ impl Modes {
             || self.monitor
             || self.counts_calls()
             || self.native
+            || self.native_lock
             || self.slow;
         self.heap_dump && !others
     }
@@ -227,6 +230,8 @@ pub struct Settings {
     pub heap_interval: u32,
     /// Mean distance in bytes between two sampled allocations of native memory of a thread; 0 if `modes.native` is off.
     pub native_interval: u32,
+    /// The shortest wait for a native lock that counts.
+    pub native_lock_threshold: Duration,
     /// The methods whose calls are timed; none if `modes.slow` is off.
     pub slow: SlowMethods,
     /// Objects of known sites are counted without an event of the VM.

@@ -688,6 +688,18 @@ pub static TABLE: &[OptionSpec] = &[
         kind: Kind::Bytes(|raw| &mut raw.native),
     },
     OptionSpec {
+        name: "nativelock",
+        value: "y|n|<time>",
+        default: "n",
+        summary: "waits for native locks",
+        details: "who waits for mutexes and read-write locks of native code, how often and how long: every wait by \
+                  `pthread_mutex_lock`, `pthread_rwlock_rdlock` and `pthread_rwlock_wrlock` of any library, the JVM \
+                  included, by its stack of Java and native code; with a time such as `100us` those that are as long or \
+                  longer: [native-locks.md](native-locks.md)",
+        section: Section::New,
+        kind: Kind::Text(|raw| &mut raw.native_lock),
+    },
+    OptionSpec {
         name: "slow",
         value: "<method>[:...]",
         default: "none",

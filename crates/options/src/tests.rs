@@ -95,6 +95,7 @@ fn defaults() {
         timeline_max: 10_000_000,
         heap_interval: 0,
         native_interval: 0,
+        native_lock_threshold: Duration::ZERO,
         slow: SlowMethods::default(),
         shortcut: true,
         clock: Clock::Sampled,
@@ -160,6 +161,7 @@ fn written_values_arrive() {
         timeline_max: 1000,
         heap_interval: 524_288,
         native_interval: 0,
+        native_lock_threshold: Duration::ZERO,
         slow: SlowMethods::default(),
         shortcut: false,
         clock: Clock::Exact,
@@ -295,6 +297,27 @@ fn native_memory_has_text_and_tables_of_its_own() {
 }
 
 #[test]
+fn native_locks_have_a_threshold() {
+    let all = settings("nativelock=y");
+    assert!(all.modes.native_lock && !all.modes.tracks_objects());
+    assert_eq!(all.native_lock_threshold, Duration::ZERO);
+    let long = settings("nativelock=100us,native=1m,monitor=y");
+    assert!(long.modes.native_lock && long.modes.native && long.modes.monitor);
+    assert_eq!(long.native_lock_threshold, Duration::from_micros(100));
+    assert!(!settings("nativelock=n,cpu=samples").modes.native_lock);
+    for (options, why) in [
+        ("nativelock=100", "y, n or a time, such as 100us"),
+        (
+            "nativelock=y,format=b",
+            "nativelock= is not supported with format=b",
+        ),
+    ] {
+        let line = &failure(options).lines[0];
+        assert!(line.contains(why), "{line}");
+    }
+}
+
+#[test]
 fn depth_ends_at_its_limit() {
     assert_eq!(settings("depth=2048").depth, 2048);
     assert_eq!(settings("depth=0").depth, 0);
@@ -405,7 +428,7 @@ proptest! {
         let modes = settings.modes;
         prop_assert!(settings.depth <= settings::MAX_DEPTH);
         prop_assert!(settings.interval >= Duration::from_millis(1));
-        prop_assert!(modes.tracks_objects() || modes.counts_calls() || modes.cpu_samples || modes.monitor || modes.native || modes.slow);
+        prop_assert!(modes.tracks_objects() || modes.counts_calls() || modes.cpu_samples || modes.monitor || modes.native || modes.native_lock || modes.slow);
         prop_assert!(!(modes.cpu_samples && modes.counts_calls()));
         let binary = settings.format == Format::Binary;
         prop_assert!(!(binary && (modes.counts_calls() || modes.monitor || modes.native)));

@@ -77,6 +77,8 @@ pub struct MonitorRow {
 /// One table of monitor contention.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MonitorTable {
+    /// The table is of locks of native code (`nativelock=`): functions that wait stand for classes.
+    pub is_native: bool,
     /// Milliseconds of all waiting.
     pub total_millis: u64,
     /// The rows.

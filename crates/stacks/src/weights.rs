@@ -37,6 +37,8 @@ pub enum Measure {
     Waits,
     /// Bytes that native code allocated, of async-profiler.
     NativeBytes,
+    /// Milliseconds spent waiting for locks of native code (`nativelock=`).
+    NativeLock,
     /// Events of one type of a recording.
     Events,
     /// Milliseconds that the events of one type took.
@@ -47,7 +49,7 @@ pub enum Measure {
 
 impl Measure {
     /// All measures, the one to show first in front.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Samples,
         Self::Time,
         Self::Calls,
@@ -60,6 +62,7 @@ impl Measure {
         Self::NativeSamples,
         Self::Waits,
         Self::NativeBytes,
+        Self::NativeLock,
         Self::Events,
         Self::EventTime,
         Self::EventBytes,
@@ -80,6 +83,7 @@ impl Measure {
             Self::NativeSamples => "native-samples",
             Self::Waits => "waits",
             Self::NativeBytes => "native-bytes",
+            Self::NativeLock => "native-lock",
             Self::Events => "events",
             Self::EventTime => "event-time",
             Self::EventBytes => "event-bytes",
@@ -90,7 +94,9 @@ impl Measure {
     pub const fn unit(self) -> &'static str {
         match self {
             Self::Samples | Self::Wall | Self::NativeSamples => "samples",
-            Self::Time | Self::Contention | Self::Waits | Self::EventTime => "ms",
+            Self::Time | Self::Contention | Self::Waits | Self::NativeLock | Self::EventTime => {
+                "ms"
+            }
             Self::Calls => "calls",
             Self::AllocatedBytes | Self::LiveBytes | Self::NativeBytes | Self::EventBytes => {
                 "bytes"
@@ -120,6 +126,7 @@ impl Measure {
             Self::NativeSamples => "Samples in native code",
             Self::Waits => "Waits for notifications",
             Self::NativeBytes => "Bytes of native memory",
+            Self::NativeLock => "Waits for native locks",
             Self::Events => "Events",
             Self::EventTime => "Time of events",
             Self::EventBytes => "Bytes of events",
@@ -142,6 +149,7 @@ impl FromStr for Measure {
             "cpu" => Self::Samples.name(),
             "alloc" => Self::AllocatedBytes.name(),
             "lock" => Self::Contention.name(),
+            "nativelock" => Self::NativeLock.name(),
             // Short for those of one type of events.
             "count" => Self::Events.name(),
             "bytes" => Self::EventBytes.name(),
@@ -194,7 +202,8 @@ impl Weights {
             Measure::AllocatedObjects => sites(contents, |row| row.allocated_objects),
             Measure::LiveBytes => sites(contents, |row| row.live_bytes),
             Measure::LiveObjects => sites(contents, |row| row.live_objects),
-            Measure::Contention => contention(contents),
+            Measure::Contention => contention(contents, false),
+            Measure::NativeLock => contention(contents, true),
             Measure::Wall
             | Measure::NativeSamples
             | Measure::Waits
@@ -296,20 +305,18 @@ fn sites(contents: &(impl Tables + ?Sized), value: impl Fn(&SiteRow) -> u64) -> 
     Some((total, rows.collect()))
 }
 
-fn contention(contents: &(impl Tables + ?Sized)) -> Found {
-    if contents.monitors().is_empty() {
-        return None;
-    }
-    let rows = contents.monitors().iter().flat_map(|table| &table.rows);
+fn contention(contents: &(impl Tables + ?Sized), is_native: bool) -> Found {
+    let tables = || {
+        let all = contents.monitors().iter();
+        all.filter(|table| table.is_native == is_native)
+    };
+    tables().next()?;
+    let rows = tables().flat_map(|table| &table.rows);
     let rows = rows.map(|row| Weight {
         trace: row.trace,
         value: row.millis,
         class: Some(row.class_name.clone()),
     });
-    let total = contents
-        .monitors()
-        .iter()
-        .map(|table| table.total_millis)
-        .sum();
+    let total = tables().map(|table| table.total_millis).sum();
     Some((total, rows.collect()))
 }

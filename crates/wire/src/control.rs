@@ -48,18 +48,21 @@ pub enum Mode {
     Monitor,
     /// `native`: memory outside of the heap.
     Native,
+    /// `nativelock`: locks of native code.
+    NativeLock,
     /// `slow`: calls of chosen methods, each timed.
     Slow,
 }
 
 impl Mode {
     /// All modes.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Cpu,
         Self::Sites,
         Self::Heap,
         Self::Monitor,
         Self::Native,
+        Self::NativeLock,
         Self::Slow,
     ];
 
@@ -72,6 +75,7 @@ impl Mode {
             Self::Heap => "heap",
             Self::Monitor => "monitor",
             Self::Native => "native",
+            Self::NativeLock => "nativelock",
             Self::Slow => "slow",
         }
     }
@@ -121,7 +125,7 @@ pub enum RequestError {
     )]
     Verb(String),
     /// Unknown mode.
-    #[error("unknown mode '{0}'; there are cpu, sites, heap, monitor, native, slow")]
+    #[error("unknown mode '{0}'; there are cpu, sites, heap, monitor, native, nativelock, slow")]
     Mode(String),
     /// A question about objects that makes no sense.
     #[error("{0}")]

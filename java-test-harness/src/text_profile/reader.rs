@@ -103,19 +103,28 @@ impl Reader {
                 profile.tables.last_mut().ok_or("no table")?.rows.push(row);
                 Ok(())
             }
-            State::ContentionHead if line == "rank   self  accum   count trace monitor" => {
+            State::ContentionHead
+                if ["monitor", "function"].contains(
+                    &line
+                        .strip_prefix("rank   self  accum   count trace ")
+                        .unwrap_or_default(),
+                ) =>
+            {
                 self.state = State::Contention;
                 Ok(())
             }
-            State::ContentionHead | State::Contention if line == "MONITOR TIME END" => {
+            State::ContentionHead | State::Contention
+                if line == "MONITOR TIME END" || line == "NATIVE LOCKS END" =>
+            {
                 self.state = State::Records;
                 check_times(&profile.contention)
             }
             State::Contention => {
                 let mut row = parse_row(line).ok_or("not a row")?;
                 let (class, kind) = row.method.rsplit_once(' ').ok_or("no kind")?;
+                row.is_native = kind == "(native)";
                 row.is_synchronizer = match kind {
-                    "(Java)" => false,
+                    "(Java)" | "(native)" => false,
                     "(juc)" => true,
                     _ => return Err("an unknown kind".to_owned()),
                 };
@@ -203,7 +212,10 @@ impl Reader {
                 rows: Vec::new(),
             });
             self.state = State::TimesHead;
-        } else if let Some(rest) = line.strip_prefix("MONITOR TIME BEGIN (total = ") {
+        } else if let Some(rest) = line
+            .strip_prefix("MONITOR TIME BEGIN (total = ")
+            .or_else(|| line.strip_prefix("NATIVE LOCKS BEGIN (total = "))
+        {
             let (total, _date) = rest.split_once(" ms) ").ok_or("malformed")?;
             let total = total.parse().map_err(|_| "the total is no number")?;
             profile.contention.push(CpuTable {
@@ -418,5 +430,6 @@ fn parse_row(line: &str) -> Option<Row> {
         trace: fields.next()?.parse().ok()?,
         method: fields.collect::<Vec<_>>().join(" "),
         is_synchronizer: false,
+        is_native: false,
     })
 }

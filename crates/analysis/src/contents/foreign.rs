@@ -110,9 +110,14 @@ fn of_profile(profile: Profile) -> Contents {
     ] {
         contents.cpu.extend(of(measure).map(|it| cpu(it, kind)));
     }
-    contents
-        .monitors
-        .extend(of(Measure::Contention).map(monitors));
+    for (measure, lock) in [
+        (Measure::Contention, LockKind::Monitor),
+        (Measure::NativeLock, LockKind::Native),
+    ] {
+        contents
+            .monitors
+            .extend(of(measure).map(|it| monitors(it, lock)));
+    }
     contents.sites.extend(sites(&profile.weights));
     contents.weights = Some(profile.weights);
     contents
@@ -143,16 +148,17 @@ fn cpu(weights: &Weights, kind: CpuKind) -> CpuTable {
     }
 }
 
-fn monitors(weights: &Weights) -> MonitorTable {
+fn monitors(weights: &Weights, lock: LockKind) -> MonitorTable {
     let rows = weights.rows.iter().map(|row| MonitorRow {
         trace: row.trace,
         class_name: row.class.clone().unwrap_or_default(),
-        lock: LockKind::Monitor,
+        lock,
         // Not known: other tools sum up what a wait cost.
         count: 0,
         millis: row.value,
     });
     MonitorTable {
+        is_native: lock == LockKind::Native,
         total_millis: weights.total,
         rows: rows.collect(),
     }

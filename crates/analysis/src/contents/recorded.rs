@@ -136,7 +136,14 @@ fn keep(contents: &mut Contents, moments: &[Moment]) {
     let gone = [
         (Measure::Time, contents.cpu.iter().any(is_times)),
         (Measure::AllocatedBytes, !contents.sites.is_empty()),
-        (Measure::Contention, !contents.monitors.is_empty()),
+        (
+            Measure::Contention,
+            contents.monitors.iter().any(|table| !table.is_native),
+        ),
+        (
+            Measure::NativeLock,
+            contents.monitors.iter().any(|table| table.is_native),
+        ),
     ];
     let gone = gone.into_iter().filter_map(|(it, is)| is.then_some(it));
     let gone: Vec<Measure> = gone.collect();

@@ -43,6 +43,7 @@ fn is_section(line: &str) -> bool {
         "SITES BEGIN (",
         "NATIVE SITES BEGIN (",
         "MONITOR TIME BEGIN (",
+        "NATIVE LOCKS BEGIN (",
         "MONITOR DUMP BEGIN",
         "HEAP DUMP BEGIN (",
         "SLOW CALLS BEGIN (",
@@ -187,7 +188,11 @@ impl GrowingText {
                     contents.text_dumps.push(dump);
                 }
                 TextItem::MonitorTime(table) => {
-                    check(contents, &table.table, "MONITOR TIME");
+                    let title = match table.is_native {
+                        true => "NATIVE LOCKS",
+                        false => "MONITOR TIME",
+                    };
+                    check(contents, &table.table, title);
                     contents.monitors.push(monitors(table));
                 }
                 TextItem::MonitorDump(dump) => {
@@ -388,6 +393,7 @@ fn monitors(table: TextMonitorTable<'_>) -> MonitorTable {
         millis: share(row.rank.self_percent, total_millis),
     });
     MonitorTable {
+        is_native: table.is_native,
         total_millis,
         rows: rows.collect(),
     }

@@ -65,7 +65,7 @@ Requests:
   object forget      forget all ids
   detach             write the last profile, end the run, free everything
 
-  MODE is cpu, sites, heap, monitor, native or slow; the default is all of them.
+  MODE is cpu, sites, heap, monitor, native, nativelock or slow; the default is all of them.
 
 Examples:
   hprof-rs control 4242 status

@@ -52,7 +52,7 @@ pub struct Diff {
     windows: Windows,
 
     /// The measure to compare in profiles: samples (or cpu), time, calls, live-bytes, live-objects,
-    /// allocated-bytes (or alloc), allocated-objects, contention (or lock), and of other tools'
+    /// allocated-bytes (or alloc), allocated-objects, contention (or lock), native-lock, and of other tools'
     /// files wall, native-samples, waits, native-bytes [default: the first of these that both have].
     #[arg(long, visible_alias = "event", value_name = "MEASURE")]
     measure: Option<Measure>,

@@ -530,6 +530,7 @@ fn below_cutoff(contents: &Contents, weights: &Weights, style: Style) -> String 
         Measure::Samples => "cpu_samples",
         Measure::Time | Measure::Calls => "cpu_times",
         Measure::Contention | Measure::Waits => "monitor_time",
+        Measure::NativeLock => "native_locks",
         _ => "sites",
     };
     let rows = cutoff::rows(contents, table);

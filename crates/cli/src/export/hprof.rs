@@ -123,7 +123,12 @@ fn write(
     for table in contents.cpu.iter().filter(|table| parts.has(table.kind)) {
         cpu(contents, writer, table, ctime)?;
     }
-    for table in contents.monitors.iter().filter(|_| parts.monitors) {
+    let is_wanted = |is_native: bool| match is_native {
+        true => parts.native_locks,
+        false => parts.monitors,
+    };
+    let waits = contents.monitors.iter();
+    for table in waits.filter(|table| is_wanted(table.is_native)) {
         monitors(contents, writer, table, ctime)?;
     }
     if parts.old {
@@ -361,11 +366,14 @@ fn monitors(
             lock: row.lock,
         })
         .collect();
-    let table = MonitorTable {
+    let waits = MonitorTable {
         total_nanos: table.total_millis.saturating_mul(NANOS_PER_MILLI),
         rows: &rows,
     };
-    let ranked = RankedMonitorTable::new(&table, 0.0);
+    let mut ranked = RankedMonitorTable::new(&waits, 0.0);
+    if table.is_native {
+        ranked = ranked.of_native_locks();
+    }
     traces(contents, writer, ranked.rows().iter().map(|r| r.row.trace))?;
     writer.monitor_table(&ranked, ctime)?;
     Ok(())

@@ -220,6 +220,8 @@ fn sites(table: &SiteTable) -> impl Serialize + use<'_> {
 
 #[derive(Serialize)]
 struct MonitorTableRow<Rows> {
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    native: bool,
     total_ms: u64,
     rows: Rows,
 }
@@ -234,6 +236,7 @@ struct Waits<'a> {
 
 fn monitors(table: &MonitorTable) -> impl Serialize + use<'_> {
     MonitorTableRow {
+        native: table.is_native,
         total_ms: table.total_millis,
         rows: Rows(|| {
             table.rows.iter().map(|row| Waits {

@@ -25,6 +25,8 @@ pub(super) struct Parts {
     pub times: bool,
     pub sites: bool,
     pub monitors: bool,
+    /// `NATIVE LOCKS`.
+    pub native_locks: bool,
     /// Dumps of monitors, and calls of `Object.wait`.
     pub in_use: bool,
     pub old: bool,
@@ -44,8 +46,9 @@ impl Parts {
                 && has(contents, CpuKind::Times)
                 && !(is_binary && samples),
             sites: is_wanted(&OF_SITES) && !contents.sites.is_empty(),
-            monitors: is_wanted(&[Measure::Contention])
-                && !contents.monitors.is_empty()
+            monitors: is_wanted(&[Measure::Contention]) && has_waits(contents, false) && !is_binary,
+            native_locks: is_wanted(&[Measure::NativeLock])
+                && has_waits(contents, true)
                 && !is_binary,
             in_use: is_wanted(&[]) && !is_binary && has_monitors_in_use(contents),
             old: is_wanted(&[]) && !contents.old_cpu.is_empty() && !is_binary,
@@ -54,7 +57,13 @@ impl Parts {
 
     /// True if no table is written.
     pub fn is_empty(self) -> bool {
-        !(self.samples || self.times || self.sites || self.monitors || self.in_use || self.old)
+        !(self.samples
+            || self.times
+            || self.sites
+            || self.monitors
+            || self.native_locks
+            || self.in_use
+            || self.old)
     }
 
     /// True if tables of CPU costs of this kind are written.
@@ -83,7 +92,7 @@ impl Parts {
             _ => {}
         }
         let mut waits = contents.monitors.iter().flat_map(|table| &table.rows);
-        if self.monitors && waits.any(|row| row.count == 0) {
+        if (self.monitors || self.native_locks) && waits.any(|row| row.count == 0) {
             all.push("the numbers of waits, which the file lacks: each is written as 0".into());
         }
         if self.sites {
@@ -106,7 +115,8 @@ impl Parts {
             );
         }
         let facts = [
-            (!contents.monitors.is_empty(), "monitor contention"),
+            (has_waits(contents, false), "monitor contention"),
+            (has_waits(contents, true), "waits for native locks"),
             (
                 has_monitors_in_use(contents),
                 "monitor dumps and calls of Object.wait",
@@ -162,6 +172,12 @@ impl Parts {
             ));
         }
     }
+}
+
+/// True if the file has a table of waits for locks of native code, or for others.
+fn has_waits(contents: &Contents, are_native: bool) -> bool {
+    let mut tables = contents.monitors.iter();
+    tables.any(|table| table.is_native == are_native)
 }
 
 fn has_monitors_in_use(contents: &Contents) -> bool {

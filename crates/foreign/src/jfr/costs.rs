@@ -61,6 +61,7 @@ impl Costs {
             let measure = match kind {
                 EventKind::Lock | EventKind::Park => Measure::Contention,
                 EventKind::Allocation => Measure::AllocatedBytes,
+                EventKind::NativeLock => Measure::NativeLock,
                 // The only others that chunks without times have.
                 _ => Measure::Samples,
             };

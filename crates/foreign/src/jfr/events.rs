@@ -43,6 +43,8 @@ pub(super) enum Kind {
     Wait,
     /// Memory that native code allocated (async-profiler).
     NativeMemory,
+    /// A wait for a lock of native code (async-profiler).
+    NativeLock,
 }
 
 impl Kind {
@@ -54,7 +56,7 @@ impl Kind {
             Self::Allocation | Self::Live | Self::NativeMemory => &[Role::Size, Role::Weight],
             Self::InBuffer => &[Role::Size, Role::Tlab],
             Self::OutsideBuffer => &[Role::Size],
-            Self::Lock | Self::Park | Self::Wait => &[Role::Duration],
+            Self::Lock | Self::Park | Self::Wait | Self::NativeLock => &[Role::Duration],
         }
     }
 
@@ -66,7 +68,7 @@ impl Kind {
 }
 
 /// The events by name.
-pub(super) const KINDS: [(&str, Kind); 16] = [
+pub(super) const KINDS: [(&str, Kind); 17] = [
     ("jdk.ExecutionSample", Kind::Execution),
     ("jdk.NativeMethodSample", Kind::Native),
     ("jdk.CPUTimeSample", Kind::CpuTime),
@@ -79,6 +81,7 @@ pub(super) const KINDS: [(&str, Kind); 16] = [
     ("jdk.ThreadPark", Kind::Park),
     ("jdk.JavaMonitorWait", Kind::Wait),
     ("profiler.Malloc", Kind::NativeMemory),
+    ("profiler.NativeLock", Kind::NativeLock),
     ("datadog.ExecutionSample", Kind::Running),
     ("datadog.MethodSample", Kind::Wall),
     ("datadog.ObjectSample", Kind::Allocation),
@@ -270,7 +273,7 @@ impl Events {
         if let Some(window) = self.part.window {
             match kind {
                 // What lasts costs what of it is in the window.
-                Kind::Lock | Kind::Park | Kind::Wait if nanos > 0 => {
+                Kind::Lock | Kind::Park | Kind::Wait | Kind::NativeLock if nanos > 0 => {
                     nanos = window.overlap(at, nanos);
                     if nanos == 0 {
                         return Some(());
@@ -298,7 +301,7 @@ impl Events {
             // async-profiler says 0 for a buffer that is no larger.
             Kind::InBuffer if buffer == 0 => size.unwrap_or(0),
             Kind::InBuffer => buffer,
-            Kind::CpuTime | Kind::Lock | Kind::Park | Kind::Wait => nanos,
+            Kind::CpuTime | Kind::Lock | Kind::Park | Kind::Wait | Kind::NativeLock => nanos,
         };
         let place = self.costs.len() as u32;
         let costs = self.costs.entry(key).or_insert(Cost {
@@ -457,6 +460,7 @@ impl Choice {
             Kind::Lock | Kind::Park => Measure::Contention,
             Kind::Wait => Measure::Waits,
             Kind::NativeMemory => Measure::NativeBytes,
+            Kind::NativeLock => Measure::NativeLock,
         };
         builder.add(measure, trace, class, cost.sum);
         Account::Measure(measure)

@@ -167,20 +167,23 @@ pub enum LockKind {
     Monitor,
     /// It is a lock or synchronizer as `java.util.concurrent` has them.
     Synchronizer,
+    /// It is a mutex or read-write lock of native code; the function that waits stands for the class.
+    Native,
 }
 
 impl LockKind {
-    /// The last word of a row of `MONITOR TIME`. The JDK's agents wrote `(Java)` for all.
+    /// The last word of a row of `MONITOR TIME` or `NATIVE LOCKS`. The JDK's agents wrote `(Java)` for all.
     pub fn label(self) -> &'static str {
         match self {
             Self::Monitor => "(Java)",
             Self::Synchronizer => "(juc)",
+            Self::Native => "(native)",
         }
     }
 
     /// The kind with a label.
     pub fn with_label(label: &str) -> Option<Self> {
-        [Self::Monitor, Self::Synchronizer]
+        [Self::Monitor, Self::Synchronizer, Self::Native]
             .into_iter()
             .find(|kind| kind.label() == label)
     }

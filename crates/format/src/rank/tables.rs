@@ -81,6 +81,7 @@ impl RankedCpuTable {
 /// [`MonitorWriter::monitor_table`](crate::writer::MonitorWriter::monitor_table) takes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankedMonitorTable<'a> {
+    is_native: bool,
     total_nanos: u64,
     rows: Vec<Ranked<MonitorRow<'a>>>,
     left_out: LeftOut,
@@ -91,10 +92,23 @@ impl<'a> RankedMonitorTable<'a> {
     pub fn new(table: &MonitorTable<'a>, cutoff: impl Into<Cutoff>) -> Self {
         let (rows, left_out) = ranked(table.rows, table.total_nanos, cutoff.into());
         Self {
+            is_native: false,
             total_nanos: table.total_nanos,
             rows,
             left_out,
         }
+    }
+
+    /// The table is of locks of native code: functions that wait stand for classes.
+    #[must_use]
+    pub fn of_native_locks(mut self) -> Self {
+        self.is_native = true;
+        self
+    }
+
+    /// True if the table is of locks of native code.
+    pub fn is_native(&self) -> bool {
+        self.is_native
     }
 
     /// The sum of the rows below the cutoff.

@@ -51,11 +51,15 @@ impl<W: Write> MonitorWriter for TextWriter<W> {
     }
 
     fn monitor_table(&mut self, table: &RankedMonitorTable<'_>, ctime: &str) -> io::Result<()> {
+        let (title, column) = match table.is_native() {
+            true => ("NATIVE LOCKS", "function"),
+            false => ("MONITOR TIME", "monitor"),
+        };
         let (total, ctime) = (round_to_millis(table.total_nanos()), Name(ctime.trim_end()));
         self.write(|s| {
-            writeln!(s, "MONITOR TIME BEGIN (total = {total} ms) {ctime}")?;
+            writeln!(s, "{title} BEGIN (total = {total} ms) {ctime}")?;
             if !table.rows().is_empty() {
-                s.push_str("rank   self  accum   count trace monitor\n");
+                writeln!(s, "rank   self  accum   count trace {column}")?;
             }
             for ranked in table.rows() {
                 writeln!(
@@ -70,7 +74,7 @@ impl<W: Write> MonitorWriter for TextWriter<W> {
                     ranked.row.lock.label()
                 )?;
             }
-            s.write_str("MONITOR TIME END\n")
+            writeln!(s, "{title} END")
         })
     }
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 /// The measures that slices have. Live objects are no sum over time, and have no slices.
-const MEASURES: [Measure; 7] = [
+const MEASURES: [Measure; 8] = [
     Measure::Samples,
     Measure::Time,
     Measure::Calls,
@@ -21,6 +21,7 @@ const MEASURES: [Measure; 7] = [
     Measure::AllocatedObjects,
     Measure::Contention,
     Measure::Wall,
+    Measure::NativeLock,
 ];
 /// Slices that are kept: twenty minutes of seconds.
 const MAX_SLICES: usize = 1200;

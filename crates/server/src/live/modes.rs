@@ -37,6 +37,8 @@ const TIMED: &str = "slow";
 const ALLOWED_FOR_CALLS: [&str; 2] = ["include", "exclude"];
 /// The option that a request for native memory may add too.
 const ALLOWED_FOR_NATIVE: &str = "native";
+/// The option that a request for native locks may add too.
+const ALLOWED_FOR_NATIVE_LOCK: &str = "nativelock";
 /// The option that samples on the wall clock instead of the CPU clock.
 const WALL: &str = "cpu=wall";
 
@@ -58,6 +60,9 @@ pub enum Mode {
     /// Memory outside of the heap, sampled by bytes. The page does not offer it.
     #[serde(skip)]
     Native,
+    /// Waits for locks of native code. The page does not offer it.
+    #[serde(skip)]
+    NativeLock,
 }
 
 impl Mode {
@@ -73,6 +78,7 @@ impl Mode {
             Self::Lock => "lock",
             Self::Calls => "calls",
             Self::Native => "native",
+            Self::NativeLock => "nativelock",
         }
     }
 
@@ -83,6 +89,7 @@ impl Mode {
             Self::Alloc => control::Mode::Sites,
             Self::Lock => control::Mode::Monitor,
             Self::Native => control::Mode::Native,
+            Self::NativeLock => control::Mode::NativeLock,
         }
     }
 
@@ -95,6 +102,7 @@ impl Mode {
             Self::Lock => "monitor=y",
             Self::Calls => "cpu=times",
             Self::Native => "native=512k",
+            Self::NativeLock => "nativelock=y",
         }
     }
 
@@ -158,6 +166,9 @@ pub fn check_options(extra: &str, modes: &[Mode]) -> Result<(), String> {
     }
     if modes.contains(&Mode::Native) {
         allowed.push(ALLOWED_FOR_NATIVE);
+    }
+    if modes.contains(&Mode::NativeLock) {
+        allowed.push(ALLOWED_FOR_NATIVE_LOCK);
     }
     for option in extra.split(',').filter(|option| !option.is_empty()) {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));

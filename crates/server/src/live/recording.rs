@@ -253,12 +253,16 @@ impl Recording {
             }
         }
         for table in contents.monitors.drain(..) {
-            found.totals.push((Measure::Contention, table.total_millis));
+            let measure = match table.is_native {
+                true => Measure::NativeLock,
+                false => Measure::Contention,
+            };
+            found.totals.push((measure, table.total_millis));
             for row in table.rows {
                 let (trace, class) = (known(row.trace), row.class_name);
                 found
                     .rows
-                    .push((Measure::Contention, Some(class.clone()), trace, row.millis));
+                    .push((measure, Some(class.clone()), trace, row.millis));
                 let sum = data.monitors.entry((trace, class, row.lock)).or_default();
                 *sum = (sum.0 + row.count, sum.1 + row.millis);
             }
@@ -542,12 +546,17 @@ impl Recording {
                 millis,
             })
             .collect();
-        if !rows.is_empty() {
-            rows.sort_by(|a, b| (a.trace, &a.class_name).cmp(&(b.trace, &b.class_name)));
-            contents.monitors.push(MonitorTable {
-                total_millis: data.costs.total(Measure::Contention),
-                rows,
-            });
+        rows.sort_by(|a, b| (a.trace, &a.class_name).cmp(&(b.trace, &b.class_name)));
+        let (native, rows): (Vec<_>, Vec<_>) =
+            (rows.into_iter()).partition(|row| row.lock == LockKind::Native);
+        for (measure, rows) in [(Measure::Contention, rows), (Measure::NativeLock, native)] {
+            if !rows.is_empty() {
+                contents.monitors.push(MonitorTable {
+                    is_native: measure == Measure::NativeLock,
+                    total_millis: data.costs.total(measure),
+                    rows,
+                });
+            }
         }
         contents.slow = data.slow.clone();
         contents

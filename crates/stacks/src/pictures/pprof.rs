@@ -119,6 +119,7 @@ pub const fn sample_type(measure: Measure) -> (&'static str, &'static str) {
         Measure::NativeSamples => ("native", "count"),
         Measure::Waits => ("waits", "milliseconds"),
         Measure::NativeBytes => ("native_space", "bytes"),
+        Measure::NativeLock => ("native_lock", "milliseconds"),
         Measure::Events => ("event_count", "count"),
         Measure::EventTime => ("event_time", "milliseconds"),
         Measure::EventBytes => ("event_space", "bytes"),

@@ -131,7 +131,9 @@ impl Words {
                 ("Allocated here", "Here and in calls")
             }
             Measure::LiveBytes | Measure::LiveObjects => ("Alive from here", "From here and calls"),
-            Measure::Contention | Measure::Waits => ("Waited here", "Here and in calls"),
+            Measure::Contention | Measure::Waits | Measure::NativeLock => {
+                ("Waited here", "Here and in calls")
+            }
             Measure::Events | Measure::EventTime | Measure::EventBytes => {
                 ("Here", "Here and in calls")
             }

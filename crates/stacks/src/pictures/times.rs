@@ -244,7 +244,7 @@ impl<'a> Packer<'a> {
         let of_measure = (timeline.moments.iter()).filter(|it| it.measure == measure);
         let lasts = matches!(
             measure,
-            Measure::Contention | Measure::Waits | Measure::EventTime
+            Measure::Contention | Measure::Waits | Measure::NativeLock | Measure::EventTime
         );
         let whole = match lasts {
             true => of_measure
@@ -356,7 +356,7 @@ fn rate_of(timeline: &Timeline, measure: Measure) -> (f64, String) {
     };
     match (cores, measure) {
         (Some(nanos), _) => (nanos as f64 / NANOS_PER_SECOND, "cores".to_owned()),
-        (_, Measure::Contention | Measure::Waits | Measure::EventTime) => {
+        (_, Measure::Contention | Measure::Waits | Measure::NativeLock | Measure::EventTime) => {
             (1.0 / NANOS_PER_SECOND, "threads".to_owned())
         }
         _ => (1.0, format!("{}/s", measure.unit())),

@@ -8,13 +8,14 @@ use hprof_analysis::contents::Contents;
 use hprof_analysis::stacks::{FrameIndex, Stacks};
 use hprof_format::ids::TraceSerial;
 use hprof_options::KernelEvent;
+use hprof_options::native_lock::native_lock;
 
 use super::Record;
 
 /// Options as async-profiler has them.
 #[derive(Debug, Args)]
 pub struct Aliases {
-    /// The kinds of events to record, as --cpu, --wall, --alloc, --lock, --native, --calls and --all say too; may be repeated, or have commas.
+    /// The kinds of events to record, as --cpu, --wall, --alloc, --lock, --native, --native-locks (nativelock), --calls and --all say too; may be repeated, or have commas.
     /// Or an event of the kernel, by which samples are taken instead of by CPU time: page-faults, context-switches, cpu-clock,
     /// cycles, cache-misses and others, a tracepoint such as syscalls:sys_enter_write, or the calls of a native function such as
     /// pthread_mutex_lock or G1CollectedHeap::humongous_obj_allocate (docs/events.md).
@@ -53,6 +54,8 @@ enum Event {
     Lock,
     /// Memory outside of the heap.
     Native,
+    /// Waits for locks of native code.
+    NativeLock,
     /// Every call.
     Calls,
     /// CPU samples, allocations and locks.
@@ -69,10 +72,11 @@ fn event(text: &str) -> Result<Event, String> {
         "alloc" => Event::Alloc,
         "lock" => Event::Lock,
         "native" | "nativemem" => Event::Native,
+        "nativelock" => Event::NativeLock,
         "calls" => Event::Calls,
         "all" => Event::All,
         other => Event::Kernel(other.parse().map_err(|expected| {
-            format!("cpu, wall, alloc, lock, native, calls and all are events; of the kernel, {expected}")
+            format!("cpu, wall, alloc, lock, native, nativelock, calls and all are events; of the kernel, {expected}")
         })?),
     })
 }
@@ -98,6 +102,17 @@ const LONGEST: u64 = 60_000 * MILLI;
 
 /// Bytes between two allocations of native memory that are recorded.
 const NATIVE: u64 = 512 << 10;
+
+/// The shortest wait for a native lock that counts.
+///
+/// # Errors
+/// If it is no time, as a sentence.
+pub fn native_locks(text: &str) -> Result<String, String> {
+    match native_lock(text) {
+        Ok(Some(_)) => Ok(text.to_owned()),
+        _ => Err("a wait is a number with a unit: 100us, 1ms, 1s".to_owned()),
+    }
+}
 
 /// A number of bytes with a unit.
 ///
@@ -265,6 +280,10 @@ impl Record {
                     self.native.get_or_insert(NATIVE);
                     continue;
                 }
+                Event::NativeLock => {
+                    self.native_locks.get_or_insert_with(|| "y".to_owned());
+                    continue;
+                }
                 Event::Calls => &mut self.calls,
                 Event::All => &mut self.all,
                 Event::Kernel(event) => {
@@ -356,6 +375,7 @@ mod tests {
     #[test]
     fn events_are_modes_or_events_of_the_kernel() {
         assert_eq!(event("nativemem"), Ok(Event::Native));
+        assert_eq!(event("nativelock"), Ok(Event::NativeLock));
         assert_eq!(
             event("page-faults"),
             Ok(Event::Kernel(KernelEvent::PageFaults))

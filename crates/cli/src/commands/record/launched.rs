@@ -27,7 +27,14 @@ fn mode(option: &str) -> Option<String> {
         "cpu=times" => "--calls",
         "heap=sites" => "--alloc",
         "monitor=y" => "--lock",
-        _ => return Some(format!("--native={}", option.strip_prefix("native=")?)),
+        _ => {
+            let (name, value) = option.split_once('=')?;
+            return match name {
+                "native" => Some(format!("--native={value}")),
+                "nativelock" if value != "n" => Some(format!("--native-locks={value}")),
+                _ => None,
+            };
+        }
     };
     Some(word.to_owned())
 }
@@ -68,6 +75,7 @@ mod tests {
             ("cpu=samples", Some("--cpu")),
             ("heap=sites", Some("--alloc")),
             ("native=64k", Some("--native=64k")),
+            ("nativelock=1ms", Some("--native-locks=1ms")),
             ("interval=1", None),
         ] {
             assert_eq!(mode(option).as_deref(), expected, "{option}");

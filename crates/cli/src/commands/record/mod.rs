@@ -100,6 +100,12 @@ pub struct Record {
         value_parser = aliases::bytes, conflicts_with_all = ["alloc", "all"])]
     native: Option<u64>,
 
+    /// Record who waits for mutexes and read-write locks of native code, the JVM's own too, and how long: every wait, or with a time
+    /// such as 100us those that are as long or longer.
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "y",
+        value_parser = aliases::native_locks)]
+    native_locks: Option<String>,
+
     /// Record CPU samples, allocations and locks.
     #[arg(long, conflicts_with_all = ["cpu", "alloc", "lock"])]
     all: bool,
@@ -152,6 +158,8 @@ Examples:
   hprof-rs record --alloc -o mem.html -- java -jar app.jar
   hprof-rs record 4242 -d 5m --native -o native.html
                                                   who holds memory outside of the heap
+  hprof-rs record 4242 -d 30 --native-locks -o locks.html
+                                                  who waits for locks of the JVM and of native libraries
   hprof-rs record 4242 --loop 60s --keep 120 -o 'app-%t.html'
                                                   the last two hours, a file for each minute
   hprof-rs record 4242 --push http://localhost:4318 --every 10s
@@ -176,6 +184,10 @@ impl Record {
         }
         if let Some(bytes) = self.native {
             self.options.insert_str(0, &format!("native={bytes},"));
+        }
+        if let Some(threshold) = &self.native_locks {
+            let option = format!("nativelock={threshold},");
+            self.options.insert_str(0, &option);
         }
         check_options(&self.options, &self.modes()).map_err(anyhow::Error::msg)?;
         self.check_output()?;
@@ -222,7 +234,8 @@ impl Record {
 
     /// Returns true if no mode but those of CPU time is named.
     fn has_no_mode(&self) -> bool {
-        !self.alloc && !self.lock && !self.calls && self.native.is_none()
+        let has_native = self.native.is_some() || self.native_locks.is_some();
+        !self.alloc && !self.lock && !self.calls && !has_native
     }
 
     fn modes(&self) -> Vec<Mode> {
@@ -235,6 +248,7 @@ impl Record {
             (Mode::Alloc, self.alloc || self.all),
             (Mode::Lock, self.lock || self.all),
             (Mode::Native, self.native.is_some()),
+            (Mode::NativeLock, self.native_locks.is_some()),
         ];
         let wanted = wanted.into_iter();
         wanted.filter_map(|(mode, on)| on.then_some(mode)).collect()

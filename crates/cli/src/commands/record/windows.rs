@@ -73,8 +73,15 @@ fn difference(mut now: Contents, before: &Contents) -> Contents {
     for (table, earlier) in now.sites.iter_mut().zip(&before.sites) {
         less_sites(table, earlier);
     }
-    for (table, earlier) in now.monitors.iter_mut().zip(&before.monitors) {
-        less_monitors(table, earlier);
+    // A table is there once a thread has waited, so those of both kinds are paired apart.
+    for is_native in [false, true] {
+        let of_kind = |table: &&MonitorTable| table.is_native == is_native;
+        let earlier = before.monitors.iter().filter(of_kind);
+        let tables = now.monitors.iter_mut();
+        let tables = tables.filter(|table| table.is_native == is_native);
+        for (table, earlier) in tables.zip(earlier) {
+            less_monitors(table, earlier);
+        }
     }
     now
 }

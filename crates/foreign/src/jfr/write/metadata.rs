@@ -19,6 +19,7 @@ pub(super) mod id {
     pub(in super::super) const ACTIVE_SETTING: u64 = 105;
     pub(in super::super) const MALLOC: u64 = 106;
     pub(in super::super) const FREE: u64 = 107;
+    pub(in super::super) const NATIVE_LOCK: u64 = 108;
 }
 
 const STACK_FRAME: u64 = 37;
@@ -112,7 +113,7 @@ fn event(name: &str, id: u64, label: &str) -> Element {
         .measured("startTime", TIMESTAMP, "TICKS")
 }
 
-/// The address of a block.
+/// The address of a block or lock.
 fn address() -> Element {
     element("field")
         .with("name", "address")
@@ -204,6 +205,13 @@ fn root(times: Times) -> Element {
         )
         .child(
             event("profiler.Free", id::FREE, "free")
+                .pooled("eventThread", id::THREAD)
+                .pooled("stackTrace", id::STACK_TRACE)
+                .child(address()),
+        )
+        .child(
+            event("profiler.NativeLock", id::NATIVE_LOCK, "Native Lock Sample")
+                .measured("duration", TIMESPAN, "TICKS")
                 .pooled("eventThread", id::THREAD)
                 .pooled("stackTrace", id::STACK_TRACE)
                 .child(address()),

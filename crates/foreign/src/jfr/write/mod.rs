@@ -26,6 +26,8 @@ const TICKS_PER_SECOND: u64 = 1_000_000_000;
 const TICKS_PER_MILLI: u64 = 1_000_000;
 /// The bytes in front of the events.
 const HEAD: usize = 68;
+/// The address of a lock: a profile has sums of stacks, for any locks.
+const NO_ADDRESS: u64 = 0;
 /// More samples than this are written as one for several.
 const MAX_SAMPLES: u64 = 4_000_000;
 
@@ -42,6 +44,7 @@ pub fn measures(profile: &Profile<'_>) -> Vec<Measure> {
         Measure::AllocatedBytes,
         Measure::Contention,
         Measure::NativeBytes,
+        Measure::NativeLock,
     ];
     all.into_iter().filter(|&measure| has(measure)).collect()
 }
@@ -124,6 +127,12 @@ impl<'a> Writer<'a> {
                     let (thread, stack) = self.trace(row.trace);
                     let ticks = row.value.saturating_mul(TICKS_PER_MILLI);
                     self.event(id::MONITOR_ENTER, &[ticks, thread, stack, class]);
+                    self.now = self.now.saturating_add(ticks);
+                }
+                Measure::NativeLock => {
+                    let (thread, stack) = self.trace(row.trace);
+                    let ticks = row.value.saturating_mul(TICKS_PER_MILLI);
+                    self.event(id::NATIVE_LOCK, &[ticks, thread, stack, NO_ADDRESS]);
                     self.now = self.now.saturating_add(ticks);
                 }
                 _ => {

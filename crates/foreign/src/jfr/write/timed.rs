@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::bytes::Bytes;
 use super::metadata::{self, id};
-use super::{MAX_SAMPLES, START_TICKS, TICKS_PER_MILLI, Writer, native, pools};
+use super::{MAX_SAMPLES, NO_ADDRESS, START_TICKS, TICKS_PER_MILLI, Writer, native, pools};
 
 /// Returns whether costs of a measure have times.
 pub(super) fn has(timeline: &Timeline, measure: Measure) -> bool {
@@ -30,6 +30,12 @@ pub(super) fn chunk(profile: &Profile<'_>, measures: &[Measure], timeline: &Time
                 all.for_each(|moment| with_class(&mut writer, timeline, moment, &mut classes));
             }
             Measure::NativeBytes => native::timed_events(&mut writer, timeline),
+            Measure::NativeLock => all.for_each(|moment| {
+                let (thread, stack) = trace(&mut writer, moment);
+                let at = ticks(timeline, moment.at);
+                let values = [moment.value, thread, stack, NO_ADDRESS];
+                writer.event_at(at, id::NATIVE_LOCK, &values);
+            }),
             _ => samples(&mut writer, timeline, measure),
         }
     }

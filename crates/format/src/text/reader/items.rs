@@ -26,7 +26,7 @@ pub enum TextItem<'a> {
     Sites(TextSiteTable<'a>),
     /// `HEAP DUMP`.
     HeapDump(TextHeapDump<'a>),
-    /// `MONITOR TIME`.
+    /// `MONITOR TIME` or `NATIVE LOCKS`.
     MonitorTime(TextMonitorTable<'a>),
     /// `MONITOR DUMP`.
     MonitorDump(TextMonitorDump<'a>),
@@ -211,16 +211,18 @@ pub struct TextHeapDump<'a> {
     pub is_complete: bool,
 }
 
-/// `MONITOR TIME`.
+/// `MONITOR TIME` or `NATIVE LOCKS`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TextMonitorTable<'a> {
+    /// The table is of locks of native code.
+    pub is_native: bool,
     /// The total in milliseconds. The JDK's agent printed a millionth of it.
     pub total_millis: u64,
     /// The rows.
     pub table: TextTable<'a, TextMonitorRow<'a>>,
 }
 
-/// A row of `MONITOR TIME`.
+/// A row of `MONITOR TIME` or `NATIVE LOCKS`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TextMonitorRow<'a> {
     /// Place and shares.

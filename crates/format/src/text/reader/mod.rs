@@ -93,13 +93,9 @@ impl<'a> TextReader<'a> {
         } else if let Some(rest) = title.strip_prefix("NATIVE SITES BEGIN (ordered by ") {
             self.sites(rest, true, "NATIVE SITES END")
         } else if let Some(rest) = title.strip_prefix("MONITOR TIME BEGIN (total = ") {
-            let (total, ctime) = rest.split_once(" ms) ")?;
-            let total_millis = total.parse().ok()?;
-            let table = self.table(ctime, "MONITOR TIME END", lines::monitor_row);
-            Some(TextItem::MonitorTime(TextMonitorTable {
-                total_millis,
-                table,
-            }))
+            self.monitors(rest, false, "MONITOR TIME END")
+        } else if let Some(rest) = title.strip_prefix("NATIVE LOCKS BEGIN (total = ") {
+            self.monitors(rest, true, "NATIVE LOCKS END")
         } else if title == "MONITOR DUMP BEGIN" {
             Some(TextItem::MonitorDump(self.monitor_dump()))
         } else if let Some(rest) = title.strip_prefix("HEAP DUMP BEGIN (") {
@@ -109,6 +105,22 @@ impl<'a> TextReader<'a> {
         } else {
             None
         }
+    }
+
+    fn monitors(
+        &mut self,
+        rest: &'a str,
+        is_native: bool,
+        end: &'static str,
+    ) -> Option<TextItem<'a>> {
+        let (total, ctime) = rest.split_once(" ms) ")?;
+        let total_millis = total.parse().ok()?;
+        let table = self.table(ctime, end, lines::monitor_row);
+        Some(TextItem::MonitorTime(TextMonitorTable {
+            is_native,
+            total_millis,
+            table,
+        }))
     }
 
     fn sites(&mut self, rest: &'a str, is_native: bool, end: &'static str) -> Option<TextItem<'a>> {

@@ -460,7 +460,7 @@ fn kind(measure: Measure) -> &'static str {
         | Measure::LiveBytes
         | Measure::LiveObjects
         | Measure::NativeBytes => "allocation",
-        Measure::Contention | Measure::Waits => "contention",
+        Measure::Contention | Measure::Waits | Measure::NativeLock => "contention",
         Measure::Events | Measure::EventTime | Measure::EventBytes => "events",
     }
 }

@@ -1,4 +1,4 @@
-//! The stack of an allocation: native code above the last Java frame, then Java's frames.
+//! The stack of a call: native code above the last Java frame, then Java's frames.
 
 use std::mem::MaybeUninit;
 use std::sync::OnceLock;
@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use hprof_lockfree::published::Published;
 
-use super::hooks::Function;
 use super::known::KnownPlaces;
 use super::stacks::{StackId, Stacks};
 use crate::cpu_samples::{AsgctFrame, CodeCache, sampled};
@@ -20,22 +19,23 @@ use crate::vm::{
 /// Frames of native code at most.
 const MAX_NATIVE: usize = 32;
 /// Frames of Java at most.
-pub(super) const MAX_JAVA: u32 = 256;
+pub const MAX_JAVA: u32 = 256;
 const MAX_FRAMES: usize = MAX_NATIVE + MAX_JAVA as usize;
 /// Bytes of stack that a hook needs, and those that the VM keeps for its guards.
 const NEEDED_STACK: usize = 64 << 10;
 
 /// A stack that was taken.
-pub(super) struct Taken<'a> {
-    pub(super) function: Function,
+pub struct Taken<'a> {
+    /// The number of the function that is called, as the mode has it.
+    pub function: u8,
     /// The kernel's id of the thread, or 0 if threads do not matter.
-    pub(super) thread: i32,
-    pub(super) frames: &'a [AsgctFrame],
+    pub thread: i32,
+    pub frames: &'a [AsgctFrame],
 }
 
 /// All that is needed to take stacks.
 #[derive(Default)]
-pub(super) struct Capture {
+pub struct Capture {
     /// The VM's threads, their stacks, and its code; without them there are no frames of Java.
     java: OnceLock<Java>,
     has_java: AtomicBool,
@@ -48,21 +48,24 @@ pub(super) struct Capture {
 }
 
 /// The VM's side of a stack.
-pub(super) struct Java {
-    pub(super) vm: VmHandle,
-    pub(super) threads: JavaThreads,
-    pub(super) walker: StackWalker,
-    pub(super) cache: CodeCache,
+pub struct Java {
+    pub vm: VmHandle,
+    pub threads: JavaThreads,
+    pub walker: StackWalker,
+    pub cache: CodeCache,
     /// Makes keys of stacks, where it knows this VM.
-    pub(super) keys: Option<StackKeys>,
-    pub(super) places: KnownPlaces,
+    pub keys: Option<StackKeys>,
+    pub places: KnownPlaces,
 }
 
 impl Taken<'_> {
     /// A hash that stands for the stack. Different stacks of a recording have the same with a probability of one in a hundred
     /// billion.
     fn key(&self) -> u64 {
-        let start = mix(self.function as u64, u64::from(self.thread.cast_unsigned()));
+        let start = mix(
+            u64::from(self.function),
+            u64::from(self.thread.cast_unsigned()),
+        );
         self.frames.iter().fold(start, |hash, frame| {
             let location = u64::from(frame.location.cast_unsigned());
             mix(mix(hash, location), frame.method.as_word())
@@ -71,16 +74,16 @@ impl Taken<'_> {
 }
 
 impl Capture {
-    pub(super) fn set_depth(&self, depth: u32) {
+    pub fn set_depth(&self, depth: u32) {
         self.depth.store(depth.min(MAX_JAVA), Ordering::Relaxed);
     }
 
-    pub(super) fn set_per_thread(&self, per_thread: bool) {
+    pub fn set_per_thread(&self, per_thread: bool) {
         self.per_thread.store(per_thread, Ordering::Relaxed);
     }
 
     /// Stacks have frames of Java from now on, or none.
-    pub(super) fn set_java(&self, java: Option<Java>) {
+    pub fn set_java(&self, java: Option<Java>) {
         self.has_java.store(java.is_some(), Ordering::Release);
         if let Some(java) = java {
             let _ = self.java.set(java);
@@ -88,17 +91,17 @@ impl Capture {
     }
 
     /// Stacks have frames of Java.
-    pub(super) fn has_java(&self) -> bool {
+    pub fn has_java(&self) -> bool {
         self.has_java.load(Ordering::Acquire)
     }
 
     /// Has callers of native code found by these rules. Returns once no hook reads those before.
-    pub(super) fn set_code(&self, code: Option<CodeMap>) {
+    pub fn set_code(&self, code: Option<CodeMap>) {
         self.code.exchange(code);
     }
 
     /// Leaves the agent's own frames out, which are in this range.
-    pub(super) fn set_own(&self, range: std::ops::Range<usize>) {
+    pub fn set_own(&self, range: std::ops::Range<usize>) {
         self.own.0.store(range.start, Ordering::Relaxed);
         self.own.1.store(range.end, Ordering::Relaxed);
     }
@@ -106,7 +109,7 @@ impl Capture {
     /// Finds the stack of the current thread among `stacks`, or adds it. Native code is walked each time; the frames of Java
     /// are walked only if no stack with the same key is there.
     #[inline(never)]
-    pub(super) fn take(&self, function: Function, stacks: &Stacks) -> StackId {
+    pub fn take(&self, function: u8, stacks: &Stacks) -> StackId {
         let registers = here();
         // SAFETY: frames of any content are frames.
         let mut frames: [MaybeUninit<AsgctFrame>; MAX_FRAMES] =

@@ -1,14 +1,11 @@
-//! The stacks that have allocated, each once, with what they have allocated.
+//! The stacks of calls, each once, with two sums: an amount, as of bytes or nanoseconds, and a count.
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use super::capture::Taken;
-use super::hooks::Function;
 use super::room::{Zeroed, zeroed};
 use crate::cpu_samples::AsgctFrame;
 
-/// Parts of a block that counts are kept in: a sampled block stands for some number of blocks, not a whole one.
-pub(super) const FRACTION: u64 = 1 << 8;
 /// Stacks at most; more share one place.
 const MAX_STACKS: usize = 1 << 14;
 /// Frames of all stacks.
@@ -21,28 +18,7 @@ const FIRST_KEY: u64 = 2;
 
 /// The place of a stack. The first is for all that find no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct StackId(pub(super) u32);
-
-/// Bytes and blocks that a stack has allocated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sum {
-    pub(super) bytes: u64,
-    /// In [`FRACTION`]s.
-    pub(super) blocks: u64,
-}
-
-impl Sum {
-    pub(super) fn add(&mut self, bytes: u64, blocks: u64) {
-        self.bytes = self.bytes.saturating_add(bytes);
-        self.blocks = self.blocks.saturating_add(blocks);
-    }
-
-    /// Blocks, rounded; one at least if there is any byte.
-    pub(super) fn whole_blocks(self) -> u64 {
-        let rounded = self.blocks.saturating_add(FRACTION / 2) / FRACTION;
-        rounded.max(u64::from(self.bytes > 0))
-    }
-}
+pub struct StackId(pub u32);
 
 struct Place {
     /// The hash of the stack, which stands for it; 0 if free.
@@ -52,8 +28,8 @@ struct Place {
     thread: AtomicU32,
     function: AtomicU8,
     is_ready: AtomicU8,
-    bytes: AtomicU64,
-    blocks: AtomicU64,
+    amount: AtomicU64,
+    number: AtomicU64,
 }
 
 // SAFETY: atomic numbers only.
@@ -62,17 +38,19 @@ unsafe impl Zeroed for Place {}
 unsafe impl Zeroed for (AtomicU32, AtomicU64) {}
 
 /// The frames of a stack, by its place.
-pub(super) struct Stored<'a> {
-    pub(super) function: Function,
+pub struct Stored<'a> {
+    /// The number of the function that is called, as the mode has it.
+    pub function: u8,
     /// The kernel's id of the thread, or 0.
-    pub(super) thread: i32,
-    pub(super) frames: Vec<AsgctFrame>,
-    pub(super) is_overflow: bool,
+    pub thread: i32,
+    pub frames: Vec<AsgctFrame>,
+    /// It stands for all that found no room.
+    pub is_overflow: bool,
     place: &'a Place,
 }
 
 /// All stacks.
-pub(super) struct Stacks {
+pub struct Stacks {
     places: &'static [Place],
     /// Locations and methods of frames.
     frames: &'static [(AtomicU32, AtomicU64)],
@@ -81,7 +59,7 @@ pub(super) struct Stacks {
 }
 
 impl Stacks {
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         let stacks = Self {
             places: zeroed(MAX_STACKS),
             frames: zeroed(MAX_FRAMES),
@@ -99,16 +77,16 @@ impl Stacks {
         }
     }
 
-    /// Adds an allocation to a stack.
-    pub(super) fn add(&self, id: StackId, bytes: u64, blocks: u64) {
+    /// Adds to the sums of a stack.
+    pub fn add(&self, id: StackId, amount: u64, number: u64) {
         if let Some(place) = self.places.get(id.0 as usize) {
-            place.bytes.fetch_add(bytes, Ordering::Relaxed);
-            place.blocks.fetch_add(blocks, Ordering::Relaxed);
+            place.amount.fetch_add(amount, Ordering::Relaxed);
+            place.number.fetch_add(number, Ordering::Relaxed);
         }
     }
 
     /// The stack with this key, if it is there.
-    pub(super) fn find(&self, key: u64) -> Option<StackId> {
+    pub fn find(&self, key: u64) -> Option<StackId> {
         let key = key.max(FIRST_KEY);
         for index in places_of(key) {
             match self.places.get(index)?.key.load(Ordering::Acquire) {
@@ -121,7 +99,7 @@ impl Stacks {
     }
 
     /// The stack with this key, which is added if it is not there.
-    pub(super) fn intern(&self, key: u64, taken: &Taken<'_>) -> StackId {
+    pub fn intern(&self, key: u64, taken: &Taken<'_>) -> StackId {
         let key = key.max(FIRST_KEY);
         for index in places_of(key) {
             let Some(place) = self.places.get(index) else {
@@ -162,25 +140,23 @@ impl Stacks {
         place
             .thread
             .store(taken.thread.cast_unsigned(), Ordering::Relaxed);
-        place
-            .function
-            .store(taken.function as u8, Ordering::Relaxed);
+        place.function.store(taken.function, Ordering::Relaxed);
         place.is_ready.store(1, Ordering::Release);
         self.stacks.fetch_add(1, Ordering::Release);
     }
 
     /// The number of stacks; it changes when one is added.
-    pub(super) fn count(&self) -> u32 {
+    pub fn count(&self) -> u32 {
         self.stacks.load(Ordering::Acquire)
     }
 
     /// The number of places.
-    pub(super) fn places(&self) -> usize {
+    pub fn places(&self) -> usize {
         self.places.len()
     }
 
     /// The stack at a place, if there is one and it is complete.
-    pub(super) fn get(&self, index: usize) -> Option<Stored<'_>> {
+    pub fn get(&self, index: usize) -> Option<Stored<'_>> {
         let place = self.places.get(index)?;
         if place.is_ready.load(Ordering::Acquire) == 0 {
             return None;
@@ -194,7 +170,7 @@ impl Stacks {
             AsgctFrame::from_words(location, method.load(Ordering::Relaxed))
         };
         Some(Stored {
-            function: Function::from_number(place.function.load(Ordering::Relaxed)),
+            function: place.function.load(Ordering::Relaxed),
             thread: place.thread.load(Ordering::Relaxed).cast_signed(),
             frames: frames.map(frame).collect(),
             is_overflow: index == 0,
@@ -203,15 +179,15 @@ impl Stacks {
     }
 
     /// Forgets all stacks. No hook may be at work.
-    pub(super) fn clear(&self) {
+    pub fn clear(&self) {
         for place in self
             .places
             .iter()
             .filter(|it| it.key.load(Ordering::Relaxed) != 0)
         {
             place.is_ready.store(0, Ordering::Relaxed);
-            place.bytes.store(0, Ordering::Relaxed);
-            place.blocks.store(0, Ordering::Relaxed);
+            place.amount.store(0, Ordering::Relaxed);
+            place.number.store(0, Ordering::Relaxed);
             place.first.store(0, Ordering::Relaxed);
             place.count.store(0, Ordering::Relaxed);
             place.key.store(0, Ordering::Release);
@@ -223,18 +199,13 @@ impl Stacks {
 }
 
 impl Stored<'_> {
-    /// Bytes and blocks that the stack has allocated.
-    pub(super) fn sum(&self) -> Sum {
-        self.place.sum()
-    }
-}
-
-impl Place {
-    fn sum(&self) -> Sum {
-        Sum {
-            bytes: self.bytes.load(Ordering::Relaxed),
-            blocks: self.blocks.load(Ordering::Relaxed),
-        }
+    /// Amount and number of the stack so far.
+    pub fn sums(&self) -> (u64, u64) {
+        let place = self.place;
+        (
+            place.amount.load(Ordering::Relaxed),
+            place.number.load(Ordering::Relaxed),
+        )
     }
 }
 

@@ -6,10 +6,10 @@ use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
 ///
 /// # Safety
 /// All bytes of a value may be zero.
-pub(super) unsafe trait Zeroed {}
+pub unsafe trait Zeroed {}
 
 /// Values of zeros. They are there for good: a hook may be late.
-pub(super) fn zeroed<T: Zeroed>(count: usize) -> &'static [T] {
+pub fn zeroed<T: Zeroed>(count: usize) -> &'static [T] {
     let Ok(layout) = Layout::array::<T>(count) else {
         return &[];
     };

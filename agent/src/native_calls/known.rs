@@ -14,7 +14,7 @@ const PAIRS: usize = 256;
 /// Parts that a thread tries.
 const TRIES: usize = 2;
 
-pub(super) struct KnownPlaces {
+pub struct KnownPlaces {
     parts: Box<[Part]>,
 }
 
@@ -28,7 +28,7 @@ struct Part {
 unsafe impl Sync for Part {}
 
 impl KnownPlaces {
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         let part = |_| Part {
             is_taken: AtomicBool::new(false),
             places: CodePlaces::with_room(PAIRS),
@@ -40,7 +40,7 @@ impl KnownPlaces {
 
     /// Calls `body` with places that no other thread uses meanwhile; `None` if those for this number of a thread are in
     /// use.
-    pub(super) fn with<T>(&self, thread: usize, body: impl FnOnce(&CodePlaces) -> T) -> Option<T> {
+    pub fn with<T>(&self, thread: usize, body: impl FnOnce(&CodePlaces) -> T) -> Option<T> {
         let spread = thread.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - PARTS.ilog2());
         let mut parts = (0..TRIES).filter_map(|n| self.parts.get(spread.wrapping_add(n) % PARTS));
         let part = parts.find(|part| !part.is_taken.swap(true, Ordering::Acquire))?;
