@@ -6,11 +6,13 @@ use std::{env, fs};
 mod policy;
 
 /// The parts of the script, in their order.
-const PARTS: [&str; 8] = [
+const PARTS: [&str; 10] = [
     "tree.js",
     "draw.js",
     "time.js",
     "time-draw.js",
+    "thread-lanes.js",
+    "slow.js",
     "source.js",
     "controls.js",
     "time-controls.js",

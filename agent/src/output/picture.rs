@@ -15,15 +15,19 @@ use hprof_format::model::{
 };
 use hprof_format::rank::{RankedCpuTable, RankedMonitorTable, RankedSiteTable};
 use hprof_format::writer::{HeapWriter, InnermostMethod, MonitorWriter, ProfileWriter};
+use hprof_stacks::call_strips::CallStrips;
 use hprof_stacks::events::{self, Chunk};
+use hprof_stacks::lanes;
 use hprof_stacks::pictures::about::{About, Run, depth_of};
 #[cfg(feature = "svg")]
 use hprof_stacks::pictures::flame_graph::{self, Drawing};
 use hprof_stacks::pictures::otlp::{self, Origin, Resource};
-use hprof_stacks::pictures::page::Start;
+use hprof_stacks::pictures::page::{Beside, Start};
 use hprof_stacks::pictures::profile::{Profile, View, all_weights};
 use hprof_stacks::pictures::times::Times;
 use hprof_stacks::pictures::{collapsed, page, pprof, speedscope};
+use hprof_stacks::slow::Slow;
+use hprof_stacks::slow_table::{Most, SlowTable};
 use hprof_stacks::timeline::{Timeline, Window};
 use hprof_stacks::{Frame, RunFacts, SiteRow, SiteTable, Stacks};
 use hprof_wire::marks::Mark;
@@ -51,6 +55,8 @@ pub struct PictureRecorder {
     remarks: Vec<String>,
     /// Samples with their times.
     chunks: Vec<Chunk>,
+    /// Timed calls.
+    slow: Slow,
     /// The remarks are those of a dump that is over.
     are_remarks_old: bool,
 }
@@ -122,10 +128,25 @@ impl PictureRecorder {
                 let mut about = about();
                 let (timeline, warning) = self.timeline();
                 about.warnings.extend(warning);
-                let times = (timeline.as_ref())
-                    .map(|timeline| Times::of(timeline, timeline.span, &self.stacks, &thread_name));
+                let interval = self.chunks.first().map(|chunk| chunk.interval);
+                let times = timeline.as_ref().map(|timeline| Times {
+                    lanes: lanes::of_samples(
+                        timeline,
+                        &self.stacks,
+                        interval.unwrap_or(0).max(1),
+                        timeline.span,
+                        &thread_name,
+                    ),
+                    ..Times::of(timeline, timeline.span, &self.stacks, &thread_name)
+                });
                 let views = profile.page_views();
-                let page = page::html(&about, &views, Start::default(), times.as_ref());
+                let strips = CallStrips::new(&self.stacks, timeline.as_ref(), interval);
+                let beside = Beside {
+                    times: times.as_ref(),
+                    slow: SlowTable::of(&self.slow, &strips, Most::OF_PAGES),
+                    ..Beside::default()
+                };
+                let page = page::html_with(&about, &views, Start::default(), &beside);
                 out.write_all(page.as_bytes())
             }
             // `profile/load.rs` refuses the name.
@@ -277,6 +298,9 @@ impl ProfileWriter for PictureRecorder {
             self.identity = Some(text.to_owned());
         } else if RunFacts::is_one(text) {
             return self.comment(text);
+        }
+        if self.slow.take(text) {
+            return Ok(());
         }
         if let Some(chunk) = Chunk::parse(text) {
             if chunk.is_first {

@@ -9,7 +9,6 @@
 //! [`contents::Contents::damage`] with its place.
 
 pub mod android;
-pub mod call_strips;
 pub mod contents;
 pub mod diff;
 pub mod direct_buffers;

@@ -9,7 +9,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::open::Opened;
-use crate::render::screen::{Align, Style, columns, percent, printable};
+use crate::render::out::tell;
+use crate::render::screen::{Align, Style, columns, count, percent, printable};
 use crate::window::clock;
 
 /// Stretches in a table, and in a line.
@@ -184,8 +185,18 @@ pub fn times_of_page<'a>(
     let (timeline, window) = times(opened)?;
     let contents = &opened.contents;
     let pauses = contents.pauses.iter().copied();
+    let recorded = &contents.recorded_threads;
+    if recorded.left_out > 0 {
+        tell!(
+            "hprof-rs: {}: {} events are not in the lanes of threads, as there are too many; --from and --until take a part of the time",
+            printable(&opened.name),
+            count(recorded.left_out)
+        );
+    }
     Some(Times {
         pauses: pauses.filter(|&(at, _)| window.contains(at)).collect(),
+        safepoints: recorded.safepoints.clone(),
+        lanes: contents.lanes(window),
         ..Times::of(timeline, window, &contents.stacks, thread_name)
     })
 }

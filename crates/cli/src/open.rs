@@ -229,6 +229,8 @@ pub struct Times<'a> {
     pub calls: Option<(CallsPart, &'a str)>,
     /// Costs are wanted with their times.
     pub are_wanted: bool,
+    /// What each thread did when is wanted, too.
+    pub lanes_are_wanted: bool,
 }
 
 /// Reads a part of a file's time in one pass, and says which.
@@ -294,6 +296,7 @@ fn read_all(
         window: window.is_some().then_some(&choose),
         calls: times.calls,
         with_times: times.are_wanted,
+        with_lanes: times.lanes_are_wanted,
         progress: &|bytes| {
             memory::has_read(bytes);
             bar.inc(bytes);

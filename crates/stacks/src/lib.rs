@@ -7,6 +7,7 @@
 //! The agent uses this crate to write pictures at the end of a run, the front-end to make them of
 //! any profile, so both look the same.
 
+pub mod call_strips;
 mod call_tree;
 mod changes;
 mod depth;
@@ -14,12 +15,15 @@ pub mod events;
 mod facts;
 mod family;
 mod idle;
+pub mod lanes;
 mod lines;
 pub mod load;
 mod methods;
 mod own;
 pub mod pictures;
 pub mod slow;
+pub mod slow_table;
+mod states;
 mod table;
 mod tables;
 pub mod timeline;
@@ -34,6 +38,7 @@ pub use idle::{may_wait, waits_for_work, without_idle};
 pub use lines::{LineCost, MethodLines, by_line};
 pub use methods::{MethodCost, by_method, by_thread};
 pub use own::{Own, OwnCost, OwnCosts, by_own, headline};
+pub use states::ThreadState;
 pub use table::{Frame, FrameIndex, Stacks, Trace};
 pub use tables::{
     CpuRow, CpuTable, MonitorRow, MonitorTable, OldCpuRow, SiteRow, SiteTable, Tables,

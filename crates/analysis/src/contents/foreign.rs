@@ -12,7 +12,7 @@ use hprof_stacks::{Measure, Weights};
 use super::options::{ReadError, ReadOptions};
 use super::{
     Contents, CpuRow, CpuTable, DamageEntry, Format, MonitorRow, MonitorTable, SiteRow, SiteTable,
-    Thread,
+    Thread, threads_over_time,
 };
 
 /// The event of a stop of all threads for a collection.
@@ -38,6 +38,12 @@ pub(super) fn read(
     contents.bytes = file.len() as u64;
     if options.with_times && kind == Kind::Jfr && contents.others.collections > 0 {
         contents.pauses = pauses(file);
+    }
+    if options.with_lanes
+        && kind == Kind::Jfr
+        && let Some(part) = wanted.window.or(span)
+    {
+        contents.recorded_threads = threads_over_time::read(file, part);
     }
     options.check(&contents.damage)?;
     Ok(contents)

@@ -11,6 +11,7 @@ mod pieces;
 mod read;
 mod recorded;
 mod text;
+mod threads_over_time;
 mod transfer;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,8 @@ use hprof_format::ids::{ObjectId, ThreadSerial, TraceSerial};
 use hprof_format::model::HeapSummary;
 use hprof_format::reader::Version;
 use hprof_stacks::RunFacts;
+use hprof_stacks::call_strips::{CallStrips, NoStrips};
+use hprof_stacks::lanes::{self, Lanes};
 use hprof_stacks::pictures::about::depth_of;
 use hprof_stacks::slow::Slow;
 use hprof_stacks::timeline::{Timeline, Window};
@@ -43,6 +46,7 @@ pub use foreign::read_one_type;
 pub use options::{ChooseWindow, ReadError, ReadOptions};
 pub use read::{read, read_outline};
 pub use text::{GrowingText, looks_like_a_profile, take_slow, take_times};
+pub use threads_over_time::ThreadTimes;
 
 /// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -192,6 +196,8 @@ pub struct Contents {
     /// The pauses of collections in the order of the file, if times were wanted and the file has them: start in nanoseconds
     /// since 1970-01-01 UTC, and nanoseconds.
     pub pauses: Vec<(i64, u64)>,
+    /// Threads over time, of recordings, if that was wanted.
+    pub recorded_threads: ThreadTimes,
     /// Calls as `cpu=old` counts them.
     pub old_cpu: Vec<OldCpuRow>,
     /// Dumps of threads and monitors (`MONITOR DUMP`), of text files.
@@ -280,6 +286,7 @@ impl Contents {
             span: None,
             timeline: None,
             pauses: Vec::new(),
+            recorded_threads: ThreadTimes::default(),
             old_cpu: Vec::new(),
             slow: Slow::default(),
             monitor_dumps: Vec::new(),
@@ -306,6 +313,32 @@ impl Contents {
     /// The facts of the run that the agent states; none is known of files of other tools.
     pub fn run_facts(&self) -> RunFacts {
         RunFacts::read(self.remarks().iter().map(String::as_str))
+    }
+
+    /// The samples of the slowest calls, of contents that were read with times.
+    ///
+    /// # Errors
+    /// If there are none, or their interval is unknown.
+    pub fn call_strips(&self) -> Result<CallStrips<'_>, NoStrips> {
+        CallStrips::new(&self.stacks, self.timeline.as_ref(), self.interval())
+    }
+
+    /// The nanoseconds between samples, if the file says.
+    fn interval(&self) -> Option<u64> {
+        let interval = self.run_facts().interval.map(|it| it.as_nanos() as u64);
+        interval.or_else(|| self.timeline.as_ref()?.sample_nanos)
+    }
+
+    /// What each thread did in a part of the time, of contents that were read with times and lanes; `None` if the file does not say.
+    pub fn lanes(&self, part: Window) -> Option<Lanes> {
+        if let Some(recorded) = &self.recorded_threads.lanes {
+            return Some(recorded.clone());
+        }
+        let timeline = self.timeline.as_ref()?;
+        let is_own = !matches!(self.format, Format::Foreign(_));
+        let interval = self.interval().filter(|&it| it > 0 && is_own)?;
+        let name = |serial| self.thread(serial)?.name.clone();
+        lanes::of_samples(timeline, &self.stacks, interval, part, &name)
     }
 
     /// The greatest number of frames in a stack: as the profiler states it, or else as an HPROF file has it. `None` for files of other

@@ -57,6 +57,8 @@ pub struct ReadOptions<'a> {
     pub calls: Option<(CallsPart, &'a str)>,
     /// True to keep the time of each cost, of files that have times.
     pub with_times: bool,
+    /// True to keep what each thread did when, of recordings (JFR), which are read once more for it.
+    pub with_lanes: bool,
     /// Receives the number of uncompressed bytes read since the last call, from any thread.
     pub progress: &'a (dyn Fn(u64) + Sync),
 }
@@ -72,6 +74,7 @@ impl Default for ReadOptions<'_> {
             window: None,
             calls: None,
             with_times: false,
+            with_lanes: false,
             progress: &|_| {},
         }
     }

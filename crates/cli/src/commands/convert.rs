@@ -16,9 +16,10 @@ use hprof_analysis::stacks::Weights;
 use hprof_analysis::whole_file::WholeFile;
 use hprof_stacks::pictures::about::{About, Run};
 use hprof_stacks::pictures::flame_graph::Drawing;
-use hprof_stacks::pictures::page::Start;
+use hprof_stacks::pictures::page::{Beside, Start};
 use hprof_stacks::pictures::profile::{Profile, View, all_weights};
 use hprof_stacks::pictures::{collapsed, flame_graph, page, pprof, speedscope};
+use hprof_stacks::slow_table::{Most, SlowTable};
 
 use self::format::{To, format_of_name, no_format, suits, value_name};
 use crate::by_time;
@@ -128,6 +129,7 @@ impl Convert {
             window: Some(&window),
             calls: self.calls.part(),
             are_wanted: matches!(to, To::Html | To::Jfr | To::Otlp),
+            lanes_are_wanted: to == To::Html,
         };
         if self.measure.event_type()?.is_some()
             && matches!(to, To::Text | To::Binary | To::Jfr | To::Json)
@@ -309,9 +311,13 @@ impl Convert {
                 let contents = &opened.contents;
                 let thread_name = |serial| contents.thread(serial)?.name.clone();
                 let times = by_time::times_of_page(opened, &thread_name);
-                let sources = self.sources.of_page(&views)?;
-                let about = self.about(opened);
-                page::html_with_sources(&about, &views, start, times.as_ref(), &sources)
+                let strips = contents.call_strips();
+                let beside = Beside {
+                    times: times.as_ref(),
+                    sources: self.sources.of_page(&views)?,
+                    slow: SlowTable::of(&contents.slow, &strips, Most::OF_PAGES),
+                };
+                page::html_with(&self.about(opened), &views, start, &beside)
             }
         };
         out.extend_from_slice(text.as_bytes());

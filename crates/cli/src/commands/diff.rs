@@ -208,6 +208,7 @@ impl Diff {
                 window: Some(window),
                 calls: of(calls),
                 are_wanted: false,
+                lanes_are_wanted: false,
             };
             open::open_part(file, true, 0, self.strict, self.memory, times)
         };

@@ -65,6 +65,7 @@ impl Push {
             window: Some(&window),
             calls: None,
             are_wanted: true,
+            lanes_are_wanted: false,
         };
         let opened = self.file.open_part(false, 0, times)?;
         open::warn_of_damage(&opened);

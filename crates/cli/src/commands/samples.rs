@@ -121,6 +121,7 @@ impl Samples {
             window: Some(&self.window),
             calls: self.calls.part(),
             are_wanted: matches!(self.by, By::Method | By::Time) && self.annotate.is_none(),
+            lanes_are_wanted: false,
         };
         let opened = self.measure.open(&self.file, false, times)?;
         open::warn_of_damage(&opened);

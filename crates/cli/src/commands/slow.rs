@@ -5,15 +5,19 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::Args;
-use hprof_analysis::call_strips::{CallStrips, NoStrips};
+use hprof_analysis::contents::Contents;
+use hprof_stacks::call_strips::{CallStrips, NoStrips};
 use hprof_stacks::slow::{Slow, SlowCall, SlowMethod, Threshold};
+use hprof_stacks::slow_table::{Most, SlowRow, SlowTable};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use super::slow_strips;
 use crate::open::{self, PlainFileArgument, Times};
-use crate::render::screen::{Align, Style, columns, count, more, print, print_json, printable};
+use crate::render::screen::{
+    Align, Style, columns, count, more, plural, print, print_json, printable,
+};
 
 /// Show how long calls of methods took, and the slowest of them (slow=).
 ///
@@ -83,7 +87,7 @@ impl SlowCommand {
             top => methods.len().saturating_sub(top),
         };
         methods.truncate(methods.len() - left_out);
-        let strips = CallStrips::of(&opened.contents);
+        let strips = opened.contents.call_strips();
         if self.json {
             return print_json(&json!({
                 "file": opened.name,
@@ -92,7 +96,7 @@ impl SlowCommand {
                     .iter()
                     .map(|it| method_json(it, self.calls, strips.as_ref().ok()))
                     .collect::<Vec<_>>(),
-                "no_strips": strips.as_ref().err().map(|why| slow_strips::reason(*why)),
+                "no_strips": strips.as_ref().err().map(|why| why.words()),
                 "methods_left_out": left_out,
             }));
         }
@@ -106,6 +110,31 @@ impl SlowCommand {
 pub(crate) fn in_words(slow: &Slow) -> String {
     let methods: Vec<&SlowMethod> = slow.methods.iter().collect();
     text(Style::of_stdout(), slow, &methods, usize::MAX, None)
+}
+
+/// The table of timed calls for `summary`; empty if none were timed.
+pub(super) fn summary(contents: &Contents, rows: usize, style: Style) -> String {
+    let methods: Vec<&SlowMethod> = contents.slow.methods.iter().take(rows).collect();
+    if methods.is_empty() {
+        return String::new();
+    }
+    let title = style.bold("Slow calls");
+    let left = contents.slow.methods.len() - methods.len();
+    let shows = "`hprof-rs slow` shows the slowest calls";
+    let more = match left {
+        0 => shows.to_owned(),
+        left => format!("{} more; {shows}", plural(left as u64, "method", "methods")),
+    };
+    format!("\n{title}: {more}\n{}", table(style, &methods))
+}
+
+/// The rows of timed calls for `summary`; null if none were timed.
+pub(super) fn summary_json(contents: &Contents, rows: usize) -> Value {
+    let most = Most {
+        methods: rows,
+        ..Most::OF_PAGES
+    };
+    json!(SlowTable::of(&contents.slow, &contents.call_strips(), most))
 }
 
 fn text(
@@ -141,7 +170,7 @@ fn text(
         && calls > 0
         && methods.iter().any(|it| !it.slowest.is_empty())
     {
-        let _ = writeln!(text, "\n{}", slow_strips::reason(*why));
+        let _ = writeln!(text, "\n{}", why.words());
     }
     for (pattern, why) in slow
         .patterns
@@ -284,54 +313,19 @@ pub(super) fn time(nanos: u64) -> String {
 }
 
 fn method_json(method: &SlowMethod, calls: usize, strips: Option<&CallStrips<'_>>) -> Value {
-    let asked = match method.asked {
-        Threshold::None => Value::Null,
-        Threshold::Nanos(nanos) => json!({ "nanos": nanos }),
-        Threshold::Share(share) => json!({ "percentile": f64::from(share) / 1000.0 }),
+    let most = Most {
+        methods: 1,
+        calls,
+        parts: usize::MAX,
     };
-    json!({
-        "class": method.class,
-        "name": method.name,
-        "descriptor": method.descriptor,
-        "calls": method.calls(),
-        "recursive_calls": method.recursive,
-        "calls_not_timed": method.lost,
-        "timed_one_in": method.every.max(1),
-        "is_estimate": method.every > 1,
-        "running_calls": method.running,
-        "longest_running_ns": method.longest_running,
-        "p50_ns": method.quantile(0.5),
-        "p90_ns": method.quantile(0.9),
-        "p99_ns": method.quantile(0.99),
-        "p99_9_ns": method.quantile(0.999),
-        "max_ns": method.max(),
-        "wall_ns": method.wall,
-        "cpu_ns": method.cpu,
-        "threshold": asked,
-        "threshold_ns": method.threshold,
-        "slow_calls": method.slow,
-        "slowest": method
-            .slowest
-            .iter()
-            .take(calls)
-            .map(|call| call_json(call, strips))
-            .collect::<Vec<_>>(),
-        "histogram": method.times.counters().collect::<Vec<_>>(),
-    })
-}
-
-fn call_json(call: &SlowCall, strips: Option<&CallStrips<'_>>) -> Value {
-    let began = Timestamp::from_nanosecond(i128::from(call.began)).unwrap_or_default();
-    json!({
-        "began": began.to_string(),
-        "began_ns": call.began,
-        "wall_ns": call.wall,
-        "cpu_ns": call.cpu,
-        "thread": call.thread,
-        "thread_serial": call.serial,
-        "is_virtual": call.is_virtual,
-        "strip": strips.and_then(|strips| strips.strip(call)),
-    })
+    let mut row = json!(SlowRow::of(method, strips, most));
+    row["histogram"] = json!(method.times.counters().collect::<Vec<_>>());
+    for call in row["slowest"].as_array_mut().into_iter().flatten() {
+        let began = call["began_ns"].as_i64().unwrap_or_default();
+        let began = Timestamp::from_nanosecond(i128::from(began)).unwrap_or_default();
+        call["began"] = began.to_string().into();
+    }
+    row
 }
 
 #[cfg(test)]

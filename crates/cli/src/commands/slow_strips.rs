@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use hprof_analysis::call_strips::{CallState, CallStrips, NoStrips, Strip};
+use hprof_stacks::ThreadState;
+use hprof_stacks::call_strips::{CallStrips, Strip};
 use hprof_stacks::slow::SlowMethod;
 
 use super::slow::time;
@@ -10,18 +11,6 @@ use crate::render::screen::{Style, printable};
 
 /// The letters of a strip.
 const CELLS: usize = 50;
-
-/// Why there are no strips, and what to do.
-pub(super) fn reason(why: NoStrips) -> &'static str {
-    match why {
-        NoStrips::NoTimes => {
-            "no strips of the slowest calls: the profile has no samples with times; record cpu=wall with slow="
-        }
-        NoStrips::NoInterval => {
-            "no strips of the slowest calls: the profile does not say how often samples were taken; record it anew"
-        }
-    }
-}
 
 /// The strips of the slowest calls of a method, with a legend.
 pub(super) fn text(
@@ -52,10 +41,10 @@ pub(super) fn text(
     if used.is_empty() {
         return text;
     }
-    let legend: Vec<_> = CallState::ALL
+    let legend: Vec<_> = ThreadState::ALL
         .into_iter()
         .filter(|state| used.contains(state))
-        .map(|state| format!("{} {}", letter(state), words(state)))
+        .map(|state| format!("{} {}", letter(state), state.words()))
         .collect();
     let head = style.dim(&format!("Where their time went: {}", legend.join(", ")));
     let only = match strips.is_wall() {
@@ -68,7 +57,7 @@ pub(super) fn text(
 /// The states of a call, those first that took longest.
 fn times(strip: &Strip) -> String {
     let states = strip.states.iter().map(|it| {
-        let words = words(it.state);
+        let words = it.state.words();
         match &it.method {
             Some(method) => format!("{words} {} ({})", time(it.wall_ns), printable(method)),
             None => format!("{words} {}", time(it.wall_ns)),
@@ -77,32 +66,17 @@ fn times(strip: &Strip) -> String {
     states.collect::<Vec<_>>().join(", ")
 }
 
-const fn letter(state: CallState) -> char {
+const fn letter(state: ThreadState) -> char {
     match state {
-        CallState::Running => '#',
-        CallState::WaitsForCpu => 'c',
-        CallState::WaitsForLock => 'L',
-        CallState::InputOutput => 'i',
-        CallState::Waits => 'w',
-        CallState::Sleeps => 's',
-        CallState::NativeWaits => 'n',
-        CallState::Vm => 'v',
-        CallState::NotRunning => '-',
-        CallState::Unknown => '.',
-    }
-}
-
-const fn words(state: CallState) -> &'static str {
-    match state {
-        CallState::Running => "running",
-        CallState::WaitsForCpu => "waiting for a CPU",
-        CallState::WaitsForLock => "waiting for a lock",
-        CallState::InputOutput => "input or output",
-        CallState::Waits => "waiting",
-        CallState::Sleeps => "sleeping",
-        CallState::NativeWaits => "native code that waits",
-        CallState::Vm => "waiting in the VM",
-        CallState::NotRunning => "not running",
-        CallState::Unknown => "no sample",
+        ThreadState::Running => '#',
+        ThreadState::WaitsForCpu => 'c',
+        ThreadState::WaitsForLock => 'L',
+        ThreadState::InputOutput => 'i',
+        ThreadState::Waits => 'w',
+        ThreadState::Sleeps => 's',
+        ThreadState::NativeWaits => 'n',
+        ThreadState::Vm => 'v',
+        ThreadState::NotRunning => '-',
+        ThreadState::Unknown => '.',
     }
 }

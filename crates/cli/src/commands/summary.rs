@@ -17,7 +17,7 @@ use hprof_format::reader::Version;
 use serde_json::{Value, json};
 
 use super::android::fact_lines;
-use super::top;
+use super::{slow, top};
 use crate::open::{FileArgument, Opened, Times};
 use crate::render::screen::{
     Align, Style, bytes, columns, count, percent, plural, print, printable,
@@ -75,6 +75,7 @@ impl Summary {
             window: Some(&self.window),
             calls: None,
             are_wanted: true,
+            lanes_are_wanted: false,
         };
         let opened = self.file.open_part(true, arrays, times)?;
         let facts = facts(&self.file, &opened);
@@ -159,6 +160,7 @@ fn as_text(opened: &Opened, android: Option<&AndroidFacts>, rows: usize, style: 
         text.push_str(&format!("\n{title}: {rows}\n"));
     }
     text.push_str(&monitors::text(contents, rows, style));
+    text.push_str(&slow::summary(contents, rows, style));
     text.push_str(&by_time::summary(opened, style));
     text.push_str(&others(contents));
     for note in &contents.notes {
@@ -498,6 +500,7 @@ pub(super) fn as_json(opened: &Opened, rows: usize) -> Value {
         "text_dumps": contents.text_dumps.len(),
         "profiles": profiles,
         "timeline": by_time::summary_json(opened),
+        "slow": slow::summary_json(contents, rows),
         "garbage_collections": contents.others.collections,
         "thread_dumps": contents.others.thread_dumps,
         "monitors": monitors::as_json(contents),

@@ -5,6 +5,7 @@ mod own;
 mod picture;
 #[path = "../support/mod.rs"]
 mod support;
+mod threads;
 mod time;
 
 use std::path::PathBuf;

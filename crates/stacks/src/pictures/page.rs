@@ -19,6 +19,7 @@ use super::times::{Clock, Packed, Packer, Times};
 use crate::call_tree::{CallTree, Node};
 use crate::idle::waits_for_work;
 use crate::own::Own;
+use crate::slow_table::SlowTable;
 
 const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
@@ -54,6 +55,8 @@ struct Data<'a> {
     sources: BTreeMap<u32, &'a MethodSource>,
     #[serde(skip_serializing_if = "Option::is_none")]
     times: Option<Clock>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slow: Option<&'a SlowTable>,
     #[serde(skip)]
     index: FxHashMap<&'a str, u32>,
 }
@@ -109,19 +112,35 @@ struct Tab<'a> {
 
 /// The page of one profile. With `times` it shows any part of the time.
 pub fn html(about: &About, views: &[View], start: Start, times: Option<&Times<'_>>) -> String {
-    html_with_sources(about, views, start, times, &Sources::new())
+    let beside = Beside {
+        times,
+        ..Beside::default()
+    };
+    html_with(about, views, start, &beside)
 }
 
-/// The page of one profile, with the source of methods.
-pub fn html_with_sources(
-    about: &About,
-    views: &[View],
-    start: Start,
-    times: Option<&Times<'_>>,
-    sources: &Sources,
-) -> String {
+/// Parts of a page beside its views.
+#[derive(Default)]
+pub struct Beside<'a> {
+    /// When costs arose.
+    pub times: Option<&'a Times<'a>>,
+    /// The source of methods.
+    pub sources: Sources,
+    /// Slow calls.
+    pub slow: Option<SlowTable>,
+}
+
+/// The page of one profile with more than its views.
+pub fn html_with(about: &About, views: &[View], start: Start, beside: &Beside<'_>) -> String {
+    let Beside {
+        times,
+        sources,
+        slow,
+    } = beside;
+    let times = *times;
     let mut data = Data {
         about: Some(about),
+        slow: slow.as_ref(),
         icicle: start.is_icicle,
         reverse: start.shows_callers,
         ..Data::default()

@@ -23,8 +23,12 @@ use hprof_format::ids::{ThreadSerial, TraceSerial};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
+use crate::lanes::Lanes;
 use crate::timeline::{Moment, Timeline, Window};
 use crate::{Measure, Stacks, load};
+use thread_lanes::ThreadLanes;
+
+mod thread_lanes;
 
 const NANOS_PER_MICRO: i64 = 1000;
 const MICROS_PER_SECOND: u64 = 1_000_000;
@@ -56,8 +60,12 @@ pub struct Times<'a> {
     pub thread_name: &'a dyn Fn(ThreadSerial) -> Option<String>,
     /// The time that stands out.
     pub change: Option<StandsOut>,
-    /// Stops of all threads: start in nanoseconds since 1970-01-01 UTC, and nanoseconds.
+    /// Pauses of collections: start in nanoseconds since 1970-01-01 UTC, and nanoseconds.
     pub pauses: Vec<(i64, u64)>,
+    /// Stops of all threads at safepoints, given as pauses are.
+    pub safepoints: Vec<(i64, u64)>,
+    /// What each thread did.
+    pub lanes: Option<Lanes>,
 }
 
 /// A time that stands out.
@@ -88,6 +96,8 @@ impl<'a> Times<'a> {
                 text: found.words(&load),
             }),
             pauses: Vec::new(),
+            safepoints: Vec::new(),
+            lanes: None,
         }
     }
 }
@@ -105,6 +115,9 @@ pub(super) struct Clock {
     ticks: u64,
     groups: Vec<String>,
     pauses: Vec<(i64, i64)>,
+    safepoints: Vec<(i64, i64)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    threads: Option<ThreadLanes>,
     /// Start, end (since 1970-01-01 UTC) and words of the time that stands out.
     change: Option<Told>,
 }
@@ -152,14 +165,17 @@ impl<'a> Packer<'a> {
         let tick =
             tick.unwrap_or_else(|| (length / MAX_TICKS + 1).next_multiple_of(MICROS_PER_SECOND));
         let micros = |nanos: i64| nanos.div_euclid(NANOS_PER_MICRO);
-        let mut pauses = times.pauses.clone();
-        pauses.sort_by_key(|&(_, nanos)| Reverse(nanos));
-        pauses.truncate(MAX_PAUSES);
-        pauses.sort_unstable();
-        let pauses = pauses.into_iter().map(|(at, nanos)| {
-            let length = i64::try_from(nanos / 1000).unwrap_or(i64::MAX);
-            (micros(at).saturating_sub(from), length)
-        });
+        let pauses = |all: &[(i64, u64)]| -> Vec<(i64, i64)> {
+            let mut longest = all.to_vec();
+            longest.sort_by_key(|&(_, nanos)| Reverse(nanos));
+            longest.truncate(MAX_PAUSES);
+            longest.sort_unstable();
+            let of = |(at, nanos): (i64, u64)| {
+                let length = i64::try_from(nanos / 1000).unwrap_or(i64::MAX);
+                (micros(at).saturating_sub(from), length)
+            };
+            longest.into_iter().map(of).collect()
+        };
         let mut packer = Self {
             times,
             clock: Clock {
@@ -169,7 +185,9 @@ impl<'a> Packer<'a> {
                 tick,
                 ticks: length.div_ceil(tick),
                 groups: Vec::new(),
-                pauses: pauses.collect(),
+                pauses: pauses(&times.pauses),
+                safepoints: pauses(&times.safepoints),
+                threads: (times.lanes.as_ref()).map(|lanes| ThreadLanes::of(lanes, from)),
                 change: times.change.as_ref().map(|it| Told {
                     from: micros(it.window.from),
                     to: micros(it.window.to),

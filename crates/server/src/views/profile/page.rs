@@ -5,9 +5,10 @@ use std::path::Path;
 use hprof_analysis::contents::{ReadOptions, read};
 use hprof_analysis::input::Input;
 use hprof_stacks::pictures::about::{About, Run};
-use hprof_stacks::pictures::page::{self, Start};
+use hprof_stacks::pictures::page::{self, Beside, Start};
 use hprof_stacks::pictures::profile::{Profile, all_weights};
 use hprof_stacks::pictures::times::Times;
+use hprof_stacks::slow_table::{Most, SlowTable};
 
 use super::contents::MAX_BYTES;
 use crate::views::ViewError;
@@ -28,6 +29,7 @@ pub fn page(path: &Path, title: &str) -> Result<String, ViewError> {
         with_heap: false,
         largest: 0,
         with_times: true,
+        with_lanes: true,
         ..ReadOptions::default()
     };
     let input = Input::open(path).map_err(ViewError::failed)?;
@@ -57,7 +59,14 @@ pub fn page(path: &Path, title: &str) -> Result<String, ViewError> {
     let about = About::of(&run, &contents);
     let times = contents.timeline.as_ref().map(|timeline| Times {
         pauses: contents.pauses.clone(),
+        safepoints: contents.recorded_threads.safepoints.clone(),
+        lanes: contents.lanes(timeline.span),
         ..Times::of(timeline, timeline.span, &contents.stacks, &thread_name)
     });
-    Ok(page::html(&about, &views, Start::default(), times.as_ref()))
+    let beside = Beside {
+        times: times.as_ref(),
+        slow: SlowTable::of(&contents.slow, &contents.call_strips(), Most::OF_PAGES),
+        ..Beside::default()
+    };
+    Ok(page::html_with(&about, &views, Start::default(), &beside))
 }

@@ -93,8 +93,9 @@ function apply(old, isMoving) {
   tellMatches();
   tellChosen();
   if (times && has("idle")) findLanes();
-  if (["view", "zone", "idle"].some(has)) redrawTime(); else if (has("time") || has("against")) drawOver();
+  if (["view", "zone", "idle"].some(has)) redrawTime(); else if (has("time") || has("against")) { if (!isMoving && hasThreads()) drawThreads(); drawOver(); }
   tellTime();
+  if (old && has("zone")) tellSlow();
   if (!isMoving && (fresh || has("search") || has("colours"))) { legend(); table(); }
 }
 
@@ -220,14 +221,17 @@ canvas.addEventListener("pointermove", event => {
   const frame = box && !box.count ? box.frame : null;
   if (frame !== picture.hover) { picture.hover = frame; draw(); }
   if (!box) { tip.hidden = true; return; }
-  const [name, text] = facts(box.frame, box);
+  tipAt(event, ...facts(box.frame, box));
+});
+// Puts the box of words at the pointer.
+function tipAt(event, name, text) {
   tip.replaceChildren(make("b", null, name), text);
   tip.hidden = false;
   const left = Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8);
   const below = event.clientY + 18;
   tip.style.left = Math.max(4, left) + "px";
   tip.style.top = (below + tip.offsetHeight < innerHeight ? below : Math.max(4, event.clientY - tip.offsetHeight - 12)) + "px";
-});
+}
 canvas.addEventListener("pointerleave", () => { hideTip(); draw(); });
 canvas.addEventListener("click", event => { const box = point(event); if (box) zoomTo(box.frame); });
 scroll.addEventListener("scroll", () => { hideTip(); draw(); });

@@ -103,12 +103,12 @@ function theme() {
   const chosen = byId("theme").value;
   const next = picture.prints ? "light" : chosen === "auto" ? system.matches ? "dark" : "light" : chosen;
   document.documentElement.dataset.theme = next;
-  if (picture.look) { draw(); legend(); redrawTime(); }
+  if (picture.look) { draw(); legend(); redrawTime(); drawStrips(); }
 }
 system.addEventListener("change", theme);
 byId("theme").onchange = theme;
 let wide = 0;
-addEventListener("resize", () => { if (picture.look) { redrawTime(); redraw(innerWidth === wide); } wide = innerWidth; });
+addEventListener("resize", () => { if (picture.look) { redrawTime(); redraw(innerWidth === wide); } drawStrips(); wide = innerWidth; });
 addEventListener("beforeprint", () => { picture.prints = true; theme(); redraw(true); });
 addEventListener("afterprint", () => { picture.prints = false; theme(); redraw(true); });
 
@@ -121,10 +121,11 @@ function start() {
   byId("warnings").replaceChildren(...about.warnings.map(text => make("p", {class: "warning", role: "note"}, text)));
   if (about.remarks.length) { byId("remarks").hidden = false; byId("remark-lines").textContent = about.remarks.join("\n"); }
   theme();
+  state = fromHash();
+  tellSlow();
   if (!data.views.length) { byId("view").replaceChildren(make("p", null, "Nothing was counted.")); return; }
   if (data.views.length > 1) byId("tabs").append(...data.views.map((view, index) => make("button", {type: "button", role: "tab", "aria-controls": "view", onclick: () => change({view: String(index)})}, view.title)));
   else byId("view").removeAttribute("role");
-  state = fromHash();
   wide = innerWidth;
   apply(null);
   startTime();

@@ -43,13 +43,13 @@ function spotAt(canvas, event) {
   const at = snap(atOf(x));
   return [at, at];
 }
-for (const canvas of [lanesCanvas, heatCanvas]) {
+for (const canvas of [lanesCanvas, heatCanvas, threadsCanvas]) {
   let drag = null;
   canvas.addEventListener("pointerdown", event => {
     if (event.button || !chart.lanes.length) return;
     canvas.setPointerCapture(event.pointerId);
     drag = {spot: spotAt(canvas, event), x: event.clientX, key: event.shiftKey && state.time ? "against" : keyOf(), moved: false};
-    canvas.focus();
+    canvas.focus({preventScroll: true});
   });
   canvas.addEventListener("pointermove", event => {
     if (!drag) return;
@@ -60,8 +60,11 @@ for (const canvas of [lanesCanvas, heatCanvas]) {
   });
   const end = event => {
     if (!drag) return;
-    // A click takes the second that it is in, or the cell.
-    if (!drag.moved && event.type === "pointerup") {
+    // A click takes the second that it is in, or the cell; in the lanes of threads the stretch.
+    if (!drag.moved && event.type === "pointerup" && canvas === threadsCanvas) {
+      const place = canvas.getBoundingClientRect(), found = stretchAt(event.clientX - place.left, event.clientY - place.top);
+      if (found) chooseStretch(found.row, found.index);
+    } else if (!drag.moved && event.type === "pointerup") {
       const [from, to] = canvas === heatCanvas ? drag.spot : [0, COLUMN].map(by => Math.floor(atOf(event.clientX - canvas.getBoundingClientRect().left) / COLUMN) * COLUMN + by);
       preview(drag.key, clip(from, to));
     }
@@ -70,7 +73,36 @@ for (const canvas of [lanesCanvas, heatCanvas]) {
   };
   canvas.addEventListener("pointerup", end);
   canvas.addEventListener("pointercancel", end);
-  canvas.addEventListener("keydown", event => { if (!event.ctrlKey && !event.metaKey && !event.altKey && onTime(canvas, event)) { event.preventDefault(); event.stopPropagation(); } });
+  canvas.addEventListener("keydown", event => { if (!event.ctrlKey && !event.metaKey && !event.altKey && (canvas === threadsCanvas && onThreads(event) || onTime(canvas, event))) { event.preventDefault(); event.stopPropagation(); } });
+}
+
+threadsCanvas.addEventListener("pointermove", event => {
+  if (event.pointerType === "touch" || event.buttons) return;
+  const place = threadsCanvas.getBoundingClientRect(), found = stretchAt(event.clientX - place.left, event.clientY - place.top);
+  if (!found) { tip.hidden = true; return; }
+  const [name, text] = stretchWords(found.lane, found.index);
+  tipAt(event, name, text);
+});
+threadsCanvas.addEventListener("pointerleave", () => { tip.hidden = true; });
+threadsCanvas.addEventListener("focus", () => { if (threadView.stretch < 0 && threadsCanvas.matches(":focus-visible") && shownLanes().length) chooseStretch(0, 0); });
+byId("more-threads").onclick = () => {
+  threadView.all = !threadView.all;
+  if (threadView.lane >= shownLanes().length) { threadView.lane = 0; threadView.stretch = -1; tellStretch(); }
+  tellThreads();
+  redrawTime();
+};
+byId("thread-lanes").addEventListener("toggle", redrawTime);
+function tellThreads() {
+  const all = threadView.lanes.length, left = lanesOf.left_out, threads = threadView.lanes.reduce((sum, lane) => sum + lane.threads, 0) + left;
+  byId("thread-title").textContent = `Threads over time: ${number(threads)} ${threads === 1 ? "thread" : "threads"}, busiest first`;
+  byId("more-threads").hidden = all <= FIRST_LANES;
+  byId("more-threads").setAttribute("aria-expanded", String(threadView.all));
+  byId("more-threads").textContent = threadView.all ? `Show the first ${FIRST_LANES} lanes` : `Show all ${number(all)} lanes`;
+  const limits = [];
+  if (left) limits.push(`${number(left)} more threads have no lane here; they did least.`);
+  if (lanesOf.cell) limits.push(`Stretches below ${long(lanesOf.cell)} are put together, each state with its time.`);
+  byId("thread-limits").hidden = !limits.length;
+  byId("thread-limits").textContent = limits.join(" ");
 }
 
 // Arrows move the window, with Shift its end; in the heat map up and down are a row.
@@ -168,6 +200,13 @@ async function startTime() {
     } catch { byId("window").textContent = "The times in this page are damaged."; return; }
     findLanes();
     if (index === +state.view) apply(null); else redrawTime();
+  }
+  if (lanesOf) {
+    try { await readLanes(); } catch { byId("window").textContent = "The times of threads in this page are damaged."; return; }
+    byId("thread-lanes").hidden = !threadView.lanes.length;
+    tellThreads();
+    tellStretch();
+    redrawTime();
   }
   globalThis.hprofTimes = times.ticks;
 }

@@ -23,6 +23,7 @@ function findLanes() {
     lanes.push(...groups.map(({name, cells}) => ({title: clean(name), high: LANE, cells, packed, hue, scale})));
   });
   if (times.pauses.length) lanes.push({title: "Pauses of collections", high: MARKS + 10, pauses: times.pauses});
+  if (times.safepoints.length) lanes.push({title: "Safepoints: all threads stopped", high: MARKS + 10, pauses: times.safepoints});
   chart.lanes = lanes;
 }
 const LANES = [24, 206, 140, 280, 338, 62];
@@ -170,7 +171,7 @@ const SHADES = 14;
 // Copies a picture into sight, with the windows over it.
 function drawOver() {
   const windows = shownWindows();
-  for (const canvas of [lanesCanvas, heatCanvas]) {
+  for (const canvas of timePictures()) {
     const brush = canvas.getContext("2d"), dots = window.devicePixelRatio || 1, high = canvas.height / dots;
     const back = chart.backs.get(canvas);
     if (!back) continue;
@@ -178,6 +179,7 @@ function drawOver() {
     brush.clearRect(0, 0, canvas.width, canvas.height);
     brush.drawImage(back, 0, 0);
     brush.setTransform(dots, 0, 0, dots, 0, 0);
+    if (canvas === threadsCanvas) drawChosen(brush);
     windows.forEach((window, index) => window && drawWindow(brush, canvas === heatCanvas ? heatBoxes(window) : [[xOf(window[0]), 0, xOf(window[1]) - xOf(window[0]), high]], index));
   }
 }
@@ -217,5 +219,8 @@ function redrawTime() {
   chart.width = lanesCanvas.parentElement.clientWidth;
   drawLanes();
   drawHeat();
+  if (hasThreads()) drawThreads();
   drawOver();
 }
+const hasThreads = () => threadView.lanes.length > 0 && !byId("thread-lanes").hidden && byId("thread-lanes").open;
+const timePictures = () => hasThreads() ? [lanesCanvas, heatCanvas, threadsCanvas] : [lanesCanvas, heatCanvas];

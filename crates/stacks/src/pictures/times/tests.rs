@@ -45,6 +45,8 @@ fn packed(timeline: &Timeline, measure: Measure) -> (Clock, Vec<u64>, Packed) {
         thread_name: &name,
         change: None,
         pauses: vec![(START + 500 * MILLI, 7_000_000)],
+        safepoints: Vec::new(),
+        lanes: None,
     };
     let packer = Packer::new(&times);
     let packed = packer

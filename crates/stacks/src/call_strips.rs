@@ -12,112 +12,11 @@
 use std::collections::BTreeMap;
 
 use hprof_format::ids::TraceSerial;
-use hprof_stacks::slow::SlowCall;
-use hprof_stacks::timeline::{Moment, Window};
-use hprof_stacks::{Frame, Own, Stacks};
 use serde::Serialize;
 
-use crate::contents::Contents;
-
-/// The frames, innermost first, that say why a thread waits.
-const DEEPEST: usize = 12;
-const LOCKS: &str = "java.util.concurrent.locks.";
-/// The methods of locks that wait for one. Conditions wait for something else.
-const LOCKING: [&str; 5] = [
-    "lock",
-    "lockInterruptibly",
-    "tryLock",
-    "readLock",
-    "writeLock",
-];
-/// Classes whose waits and native methods wait for other programs, disks and networks.
-const CHANNELS: [&str; 3] = ["sun.nio.ch.", "sun.nio.fs.", "java.net."];
-const FILES: [&str; 2] = ["java.io.", "java.lang.Process"];
-
-/// The state of the thread of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CallState {
-    /// It has a CPU.
-    Running,
-    /// It would run, but has no CPU.
-    WaitsForCpu,
-    /// It wants a monitor or lock.
-    WaitsForLock,
-    /// It waits for input or output, by its innermost frames.
-    InputOutput,
-    /// It waits in `Object.wait`, or is parked.
-    Waits,
-    /// It is in `Thread.sleep`.
-    Sleeps,
-    /// Native code that it has called waits.
-    NativeWaits,
-    /// It waits in the VM: for a safepoint, a collection, a class.
-    Vm,
-    /// Samples of CPU time only: none was taken, so it did not run, or for less than an interval.
-    NotRunning,
-    /// No sample was taken.
-    Unknown,
-}
-
-impl CallState {
-    /// All states.
-    pub const ALL: [Self; 10] = [
-        Self::Running,
-        Self::WaitsForCpu,
-        Self::WaitsForLock,
-        Self::InputOutput,
-        Self::Waits,
-        Self::Sleeps,
-        Self::NativeWaits,
-        Self::Vm,
-        Self::NotRunning,
-        Self::Unknown,
-    ];
-
-    /// The state at a sample: on the wall clock the agent names it by the outermost frame; a sample of CPU time runs.
-    fn of(stacks: &Stacks, trace: TraceSerial, is_wall: bool) -> Self {
-        if !is_wall {
-            return Self::Running;
-        }
-        let frames = stacks.frames_of(trace).iter();
-        let mut frames = frames.map(|&frame| stacks.frame(frame));
-        let Some(outermost) = frames.next_back() else {
-            return Self::Unknown;
-        };
-        let has = |prefixes: &[&str], frame: &Frame| {
-            let mut prefixes = prefixes.iter();
-            prefixes.any(|prefix| frame.class_name.starts_with(prefix))
-        };
-        let mut inner = frames.take(DEEPEST);
-        let state = match outermost.class_name.is_empty() {
-            true => &*outermost.method,
-            // states=n leaves it out.
-            false => return Self::Unknown,
-        };
-        match state {
-            "[runnable]" => Self::WaitsForCpu,
-            "[blocked]" => Self::WaitsForLock,
-            "[sleeping]" => Self::Sleeps,
-            "[vm]" => Self::Vm,
-            "[native]" if inner.any(|it| has(&CHANNELS, it) || has(&FILES, it)) => {
-                Self::InputOutput
-            }
-            "[native]" => Self::NativeWaits,
-            "[waiting]" => inner
-                .find_map(|frame| match frame {
-                    _ if has(&CHANNELS, frame) => Some(Self::InputOutput),
-                    _ if has(&[LOCKS], frame) && LOCKING.contains(&&*frame.method) => {
-                        Some(Self::WaitsForLock)
-                    }
-                    _ => None,
-                })
-                .unwrap_or(Self::Waits),
-            "[running]" => Self::Running,
-            _ => Self::Unknown,
-        }
-    }
-}
+use crate::slow::SlowCall;
+use crate::timeline::{Moment, Timeline, Window};
+use crate::{Own, Stacks, ThreadState};
 
 /// A part of a call in which its thread had one state. Times are in nanoseconds since the call began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -127,14 +26,14 @@ pub struct Segment {
     /// The one after its last.
     pub to_ns: u64,
     /// The state.
-    pub state: CallState,
+    pub state: ThreadState,
 }
 
 /// The time of a call in one state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StateTime {
     /// The state.
-    pub state: CallState,
+    pub state: ThreadState,
     /// Its nanoseconds, to an interval of the samples.
     pub wall_ns: u64,
     /// The innermost method in most of this time, with the method of the program that called it.
@@ -153,8 +52,32 @@ pub struct Strip {
 }
 
 impl Strip {
+    /// The strip with a number of parts at most: if it has more, each part has the state that has most of it.
+    #[must_use]
+    pub fn within(mut self, parts: usize) -> Self {
+        if self.segments.len() <= parts {
+            return self;
+        }
+        let length = self.segments.last().map_or(0, |last| last.to_ns);
+        let at = |cell: usize| (u128::from(length) * cell as u128 / parts.max(1) as u128) as u64;
+        let mut segments: Vec<Segment> = Vec::with_capacity(parts);
+        for (number, state) in self.cells(parts).into_iter().enumerate() {
+            let (from_ns, to_ns) = (at(number), at(number + 1));
+            match segments.last_mut() {
+                Some(last) if last.state == state => last.to_ns = to_ns,
+                _ => segments.push(Segment {
+                    from_ns,
+                    to_ns,
+                    state,
+                }),
+            }
+        }
+        self.segments = segments;
+        self
+    }
+
     /// The state that has most of each of `cells` equal parts of the call.
-    pub fn cells(&self, cells: usize) -> Vec<CallState> {
+    pub fn cells(&self, cells: usize) -> Vec<ThreadState> {
         let length = self.segments.last().map_or(0, |last| last.to_ns);
         let at = |cell: usize| u128::from(length) * cell as u128 / cells.max(1) as u128;
         let cell = |number: usize| {
@@ -162,7 +85,7 @@ impl Strip {
                 from: at(number) as i64,
                 to: at(number + 1) as i64,
             };
-            let mut times: BTreeMap<CallState, u64> = BTreeMap::new();
+            let mut times: BTreeMap<ThreadState, u64> = BTreeMap::new();
             for segment in &self.segments {
                 let nanos = segment.to_ns - segment.from_ns;
                 let within = window.overlap(segment.from_ns.cast_signed(), nanos);
@@ -171,8 +94,8 @@ impl Strip {
             let most = times
                 .into_iter()
                 .rev()
-                .max_by_key(|&(state, time)| (time > 0, state != CallState::Unknown, time));
-            most.map_or(CallState::Unknown, |(state, _)| state)
+                .max_by_key(|&(state, time)| (time > 0, state != ThreadState::Unknown, time));
+            most.map_or(ThreadState::Unknown, |(state, _)| state)
         };
         (0..cells).map(cell).collect()
     }
@@ -187,6 +110,20 @@ pub enum NoStrips {
     NoInterval,
 }
 
+impl NoStrips {
+    /// The reason in words, and what to do.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::NoTimes => {
+                "no strips of the slowest calls: the profile has no samples with times; record cpu=wall with slow="
+            }
+            Self::NoInterval => {
+                "no strips of the slowest calls: the profile does not say how often samples were taken; record it anew"
+            }
+        }
+    }
+}
+
 /// The samples of a profile, to look calls up in.
 #[derive(Debug)]
 pub struct CallStrips<'a> {
@@ -198,18 +135,19 @@ pub struct CallStrips<'a> {
 }
 
 impl<'a> CallStrips<'a> {
-    /// The samples of contents that were read with times.
+    /// The samples of a profile that was read with times, and the nanoseconds between them.
     ///
     /// # Errors
     /// If there are none, or their interval is unknown.
-    pub fn of(contents: &'a Contents) -> Result<Self, NoStrips> {
-        let timeline = contents.timeline.as_ref().ok_or(NoStrips::NoTimes)?;
-        let interval = contents.run_facts().interval;
-        let interval = interval
-            .map(|it| it.as_nanos() as u64)
-            .or(timeline.sample_nanos);
+    pub fn new(
+        stacks: &'a Stacks,
+        timeline: Option<&'a Timeline>,
+        interval: Option<u64>,
+    ) -> Result<Self, NoStrips> {
+        let timeline = timeline.ok_or(NoStrips::NoTimes)?;
+        let interval = interval.or(timeline.sample_nanos);
         Ok(Self {
-            stacks: &contents.stacks,
+            stacks,
             moments: &timeline.moments,
             interval: interval.filter(|it| *it > 0).ok_or(NoStrips::NoInterval)?,
             is_wall: timeline.is_wall,
@@ -243,11 +181,11 @@ impl<'a> CallStrips<'a> {
 
     fn of_samples(&self, call: &SlowCall, samples: &[&Moment]) -> Strip {
         let gap = match self.is_wall {
-            true => CallState::Unknown,
-            false => CallState::NotRunning,
+            true => ThreadState::Unknown,
+            false => ThreadState::NotRunning,
         };
         let mut segments: Vec<Segment> = Vec::new();
-        let mut add = |from: u64, to: u64, state: CallState| match segments.last_mut() {
+        let mut add = |from: u64, to: u64, state: ThreadState| match segments.last_mut() {
             _ if from >= to => {}
             Some(last) if last.state == state => last.to_ns = to,
             _ => segments.push(Segment {
@@ -256,7 +194,7 @@ impl<'a> CallStrips<'a> {
                 state,
             }),
         };
-        let mut places: BTreeMap<(CallState, TraceSerial), u64> = BTreeMap::new();
+        let mut places: BTreeMap<(ThreadState, TraceSerial), u64> = BTreeMap::new();
         let mut end = 0;
         // One look at a thread that shares a CPU makes two samples: with it and without.
         let is_one_look = |a: &&Moment, b: &&Moment| self.is_wall && a.at == b.at;
@@ -284,7 +222,7 @@ impl<'a> CallStrips<'a> {
                 seen = seen.saturating_add(sample.value);
                 let part = u128::from(at.saturating_sub(from)) * u128::from(seen);
                 let to = from + (part / u128::from(weight.max(1))) as u64;
-                let state = CallState::of(self.stacks, sample.trace, self.is_wall);
+                let state = ThreadState::of(self.stacks, sample.trace, self.is_wall);
                 add(begin, to, state);
                 *places.entry((state, sample.trace)).or_default() += to - begin;
                 begin = to;
@@ -292,7 +230,7 @@ impl<'a> CallStrips<'a> {
             end = end.max(at);
         }
         add(end, call.wall, gap);
-        let mut times: BTreeMap<CallState, u64> = BTreeMap::new();
+        let mut times: BTreeMap<ThreadState, u64> = BTreeMap::new();
         for segment in &segments {
             *times.entry(segment.state).or_default() += segment.to_ns - segment.from_ns;
         }
@@ -315,8 +253,8 @@ impl<'a> CallStrips<'a> {
     /// The method in which a state took most time.
     fn method(
         &self,
-        state: CallState,
-        places: &BTreeMap<(CallState, TraceSerial), u64>,
+        state: ThreadState,
+        places: &BTreeMap<(ThreadState, TraceSerial), u64>,
     ) -> Option<String> {
         let mut methods: BTreeMap<String, u64> = BTreeMap::new();
         for (&(_, trace), &nanos) in places.iter().filter(|((of, _), _)| *of == state) {
@@ -343,9 +281,9 @@ impl<'a> CallStrips<'a> {
 
 #[cfg(test)]
 mod tests {
+    use crate::{Frame, Measure, Trace};
     use hprof_format::ids::ThreadSerial;
     use hprof_format::model::Line;
-    use hprof_stacks::{Measure, Trace};
 
     use super::*;
 
@@ -405,47 +343,6 @@ mod tests {
     }
 
     #[test]
-    fn frames_say_the_state() {
-        let park = "jdk.internal.misc.Unsafe.park";
-        let all: [(&[&str], CallState); 11] = [
-            (&["acme.A.a"], CallState::Unknown),
-            (&["acme.A.a", "[running]"], CallState::Running),
-            (&["acme.A.a", "[runnable]"], CallState::WaitsForCpu),
-            (&["acme.A.a", "[blocked]"], CallState::WaitsForLock),
-            (&["java.lang.Thread.sleep", "[sleeping]"], CallState::Sleeps),
-            (&["acme.A.a", "[vm]"], CallState::Vm),
-            (&["acme.A.a", "[native]"], CallState::NativeWaits),
-            (&["sun.nio.ch.Net.poll", "[native]"], CallState::InputOutput),
-            (
-                &[
-                    park,
-                    "java.util.concurrent.locks.ReentrantLock.lock",
-                    "[waiting]",
-                ],
-                CallState::WaitsForLock,
-            ),
-            (
-                &[park, "sun.nio.ch.NioSocketImpl.park", "[waiting]"],
-                CallState::InputOutput,
-            ),
-            (
-                &[
-                    park,
-                    "java.util.concurrent.SynchronousQueue.take",
-                    "[waiting]",
-                ],
-                CallState::Waits,
-            ),
-        ];
-        let frames: Vec<&[&str]> = all.iter().map(|it| it.0).collect();
-        let stacks = stacks(&frames);
-        for (serial, (frames, state)) in (1..).zip(all) {
-            let found = CallState::of(&stacks, TraceSerial::new(serial), true);
-            assert_eq!(found, state, "{frames:?}");
-        }
-    }
-
-    #[test]
     fn states_of_the_wall_clock_add_up_to_the_call() {
         let stacks = stacks(&[
             &["acme.A.runs", "[running]"],
@@ -469,22 +366,26 @@ mod tests {
             state,
         };
         let segments = [
-            segment(0, 20, CallState::Running),
-            segment(20, 40, CallState::WaitsForCpu),
-            segment(40, 90, CallState::Sleeps),
-            segment(90, 100, CallState::Unknown),
+            segment(0, 20, ThreadState::Running),
+            segment(20, 40, ThreadState::WaitsForCpu),
+            segment(40, 90, ThreadState::Sleeps),
+            segment(90, 100, ThreadState::Unknown),
         ];
         assert_eq!(found.segments, segments);
         assert_eq!(found.samples, 4);
-        assert_eq!(found.states[0].state, CallState::Sleeps);
+        assert_eq!(found.states[0].state, ThreadState::Sleeps);
         assert_eq!(
             found.states[0].method.as_deref(),
             Some("java.lang.Thread.sleep called by acme.A.sleeps")
         );
         let cells = found.cells(10);
-        assert_eq!(cells[..2], [CallState::Running; 2]);
-        assert_eq!(cells[4..9], [CallState::Sleeps; 5]);
-        assert_eq!(cells[9], CallState::Unknown);
+        assert_eq!(cells[..2], [ThreadState::Running; 2]);
+        assert_eq!(cells[4..9], [ThreadState::Sleeps; 5]);
+        assert_eq!(cells[9], ThreadState::Unknown);
+        // Few parts cover the call too, and the times of the states stay.
+        let few = found.clone().within(2);
+        assert_eq!(few.segments.last().unwrap().to_ns, 100 * MILLI);
+        assert!(few.segments.len() <= 2 && few.states == found.states);
     }
 
     #[test]
@@ -497,10 +398,10 @@ mod tests {
             .map(|it| (it.to_ns / MILLI, it.state))
             .collect();
         let expected = [
-            (10, CallState::Running),
-            (60, CallState::NotRunning),
-            (80, CallState::Running),
-            (100, CallState::NotRunning),
+            (10, ThreadState::Running),
+            (60, ThreadState::NotRunning),
+            (80, ThreadState::Running),
+            (100, ThreadState::NotRunning),
         ];
         assert_eq!(states, expected);
         assert_eq!(strip(&stacks, false, &[(10, 1, 1, 8)]), None);
