@@ -18,6 +18,7 @@ use hprof_server::live::{
 };
 use hprof_server::state::AppState;
 use hprof_server::store::FolderStore;
+use hprof_stacks::events::Chunk;
 use hprof_wire::control::{self, Reply};
 use hprof_wire::frames::{FrameReader, Incoming};
 use serde_json::Value;
@@ -193,7 +194,7 @@ impl Machine for Fake {
         Ok(())
     }
 
-    fn profile_file(&self, contents: &Contents) -> Result<Vec<u8>, Refused> {
+    fn profile_file(&self, contents: &Contents, _: &[Chunk]) -> Result<Vec<u8>, Refused> {
         let total: u64 = contents.cpu.iter().map(|table| table.total).sum();
         Ok(format!("TRACE 300001:\n# {total}\n").into_bytes())
     }
@@ -347,6 +348,8 @@ fn the_other_clock_begins_a_recording_anew() {
         options[0].starts_with("cpu=samples,monitor=y,"),
         "{options:?}"
     );
+    // What is kept of it has times.
+    assert!(options[0].contains(",timeline=y"), "{options:?}");
     assert!(options[1].starts_with("monitor=y,cpu=wall,"), "{options:?}");
     assert!(options[1].contains(",depth=9,"), "{options:?}");
     site.eventually("samples of the wall clock", || dimension() == "wall");

@@ -1,5 +1,6 @@
 //! Profiles in HPROF's own formats.
 
+use std::io::Write as _;
 use std::time::SystemTime;
 
 use anyhow::Context;
@@ -15,6 +16,7 @@ use hprof_format::rank::{RankedCpuTable, RankedMonitorTable, RankedSiteTable};
 use hprof_format::text::TextWriter;
 use hprof_format::writer::ProfileWriter;
 use hprof_stacks::Measure;
+use hprof_stacks::events::Chunk;
 use hprof_stacks::slow::Slow;
 
 use super::created;
@@ -154,6 +156,22 @@ fn write(
         writer.comment(remark)?;
     }
     writer.flush()?;
+    Ok(())
+}
+
+/// Writes a profile in text, with the times of its samples.
+///
+/// # Errors
+/// As [`text`].
+pub fn text_with_times(
+    contents: &Contents,
+    times: &[Chunk],
+    out: &mut Vec<u8>,
+) -> anyhow::Result<()> {
+    text(contents, out)?;
+    for chunk in times {
+        writeln!(out, "# {}", chunk.text(0))?;
+    }
     Ok(())
 }
 

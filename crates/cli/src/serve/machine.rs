@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use hprof_analysis::contents::Contents;
 use hprof_server::live::{JvmFacts, Machine, MemoryNow, Pid, Refused, RefusedKind, Socket};
+use hprof_stacks::events::Chunk;
 use hprof_wire::control::{Reply, Request as ControlRequest};
 
 use crate::attach::{self, Limits, Refusal, Request, Target};
@@ -127,9 +128,9 @@ impl Machine for LocalMachine {
         ask(pid, &Request::HeapDump { file, live }, DUMP).map(drop)
     }
 
-    fn profile_file(&self, contents: &Contents) -> Result<Vec<u8>, Refused> {
+    fn profile_file(&self, contents: &Contents, times: &[Chunk]) -> Result<Vec<u8>, Refused> {
         let mut bytes = Vec::new();
-        let written = export::hprof::text(contents, &mut bytes);
+        let written = export::hprof::text_with_times(contents, times, &mut bytes);
         written.map_err(|error| Refused::new(RefusedKind::Refused, format!("{error:#}")))?;
         Ok(bytes)
     }

@@ -128,7 +128,9 @@ impl AppState {
         let live = self
             .live()
             .ok_or_else(|| Problem::not_found("the server leaves JVMs alone"))?;
-        let bytes = live.machine().profile_file(&recording.contents())?;
+        let bytes = live
+            .machine()
+            .profile_file(&recording.contents(), &recording.times())?;
         self.has_room(bytes.len() as u64)?;
         let part = PartId::new().map_err(Problem::internal)?;
         let kept = self.store().create_part(&part);

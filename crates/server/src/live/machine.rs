@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hprof_analysis::contents::Contents;
+use hprof_stacks::events::Chunk;
 use hprof_wire::control::{Reply, Request};
 
 use super::memory::MemoryNow;
@@ -144,9 +145,9 @@ pub trait Machine: fmt::Debug + Send + Sync {
     /// # Errors
     /// If the JVM refuses, or cannot write there.
     fn heap_dump(&self, pid: Pid, file: &Path, live: bool) -> Result<(), Refused>;
-    /// The bytes of a profile file with these contents.
+    /// The bytes of a profile file with these contents, and the times of its samples.
     ///
     /// # Errors
     /// If there is nothing in them that a profile can hold.
-    fn profile_file(&self, contents: &Contents) -> Result<Vec<u8>, Refused>;
+    fn profile_file(&self, contents: &Contents, times: &[Chunk]) -> Result<Vec<u8>, Refused>;
 }

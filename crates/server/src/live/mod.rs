@@ -37,7 +37,7 @@ pub use launching::Launching;
 pub use link::JvmId;
 pub use machine::{JvmFacts, Machine, Pid, Refused, RefusedKind, Socket};
 pub use memory::{MemoryFact, MemoryNow, MemoryRow};
-pub use modes::{Mode, check_options, with_clock};
+pub use modes::{Mode, check_options, with_clock, with_times};
 pub use network::{Ask, Finished, Network, Sender};
 pub use recording::{Afterwards, Cost, End, MAX_TIMES, Recording, Status};
 pub use threads::{Deadlock, LiveThread, ThreadDump, WaitsFor, thread_dump};

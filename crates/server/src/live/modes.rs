@@ -230,12 +230,32 @@ pub fn agent_options(
     }
 }
 
+/// The options with those by which samples keep their times, unless they say otherwise: a profile that is kept shows them.
+pub fn with_times(modes: &[Mode], options: String) -> String {
+    let samples = |mode: &Mode| matches!(mode, Mode::Cpu | Mode::Wall);
+    let says = |option: &str| option.starts_with("timeline=");
+    match !modes.iter().any(samples) || options.split(',').any(says) {
+        true => options,
+        false if options.is_empty() => "timeline=y".to_owned(),
+        false => format!("{options},timeline=y"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn words(words: &[&str]) -> Result<Vec<Mode>, String> {
         Mode::of_words(&words.iter().map(|&it| it.to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn samples_keep_their_times_unless_options_say_otherwise() {
+        let of = |modes: &[Mode], options: &str| with_times(modes, options.to_owned());
+        assert_eq!(of(&[Mode::Cpu, Mode::Lock], ""), "timeline=y");
+        assert_eq!(of(&[Mode::Wall], "depth=9"), "depth=9,timeline=y");
+        assert_eq!(of(&[Mode::Cpu], "timeline=n"), "timeline=n");
+        assert_eq!(of(&[Mode::Alloc], ""), "");
     }
 
     #[test]

@@ -511,6 +511,11 @@ impl Recording {
         (self.contents_of(&data), times)
     }
 
+    /// The samples with their times, as far as they were not taken.
+    pub fn times(&self) -> Vec<Chunk> {
+        self.data.lock().times.clone()
+    }
+
     /// All that was recorded, as a profile file has it.
     pub fn contents(&self) -> Contents {
         self.contents_of(&self.data.lock())

@@ -21,10 +21,7 @@ pub fn has_any(contents: &Contents) -> bool {
 /// None for contents of a recording.
 pub fn profile_text(contents: &Contents, times: &[Chunk]) -> anyhow::Result<Vec<u8>> {
     let mut text = Vec::new();
-    export::hprof::text(contents, &mut text)?;
-    for chunk in times {
-        writeln!(text, "# {}", chunk.text(0))?;
-    }
+    export::hprof::text_with_times(contents, times, &mut text)?;
     Ok(text)
 }
 

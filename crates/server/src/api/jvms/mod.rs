@@ -15,7 +15,7 @@ use utoipa_axum::routes;
 use super::extract::{InBody, InPath};
 use crate::live::{
     Cost, JvmFacts, JvmId, Live, Mode, Pid, Recording, Refused, Sender, Status, check_options,
-    with_clock,
+    with_clock, with_times,
 };
 use crate::problem::Problem;
 use crate::state::AppState;
@@ -315,6 +315,7 @@ async fn attach(
     let options = body.options.unwrap_or_default();
     check_options(&options, &modes).map_err(Problem::bad_request)?;
     let (modes, options) = with_clock(modes, &options);
+    let options = with_times(&modes, options);
     let done = state.blocking(move |state| {
         let (live, id) = (live(state)?, jvm_id(&id)?);
         live.attach(id, &modes, &options)?;
