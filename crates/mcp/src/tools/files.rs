@@ -18,6 +18,8 @@ use crate::session::{PATIENCE, Session, blocking};
 const MAX_PATIENCE: u64 = 600;
 /// The threads of a profile that its head names.
 const THREADS: usize = 20;
+/// The slowest calls of each timed method.
+const CALLS: usize = 3;
 
 /// Lists files.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -84,6 +86,13 @@ impl Question for Open {
                     .profile(call, &self.file, |profile| Ok(profile.about()))
                     .await?;
                 about.threads.truncate(THREADS);
+                for method in about.slow.iter_mut().flat_map(|slow| &mut slow.methods) {
+                    method.slowest.truncate(CALLS);
+                    // The times of its states say what an assistant asks for.
+                    for strip in method.slowest.iter_mut().flat_map(|call| &mut call.strip) {
+                        strip.segments.clear();
+                    }
+                }
                 let answer = Answer::new(about).with("kind", "profile");
                 Ok(answer
                     .with("headline", &analysis.headline)

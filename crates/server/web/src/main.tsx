@@ -10,6 +10,7 @@ import "./styles/inspector.css";
 import "./styles/pictures.css";
 import "./styles/live.css";
 import "./styles/logs.css";
+import "./styles/slow.css";
 import "./theme";
 
 render(<App />, document.getElementById("page")!);

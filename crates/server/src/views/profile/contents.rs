@@ -10,6 +10,7 @@ use hprof_format::ids::ThreadSerial;
 use hprof_stacks::events::Clock;
 use hprof_stacks::pictures::about::clock_of;
 use hprof_stacks::pictures::profile::all_weights;
+use hprof_stacks::slow_table::{Most, SlowTable};
 use hprof_stacks::{CallTree, Measure, Stacks, Weights, by_thread, may_wait, without_idle};
 use hprof_thread_dumps::pool_of;
 use parking_lot::Mutex;
@@ -153,6 +154,9 @@ pub struct ProfileAbout {
     pub remarks: Vec<String>,
     /// True if the profile tells when its samples were taken.
     pub has_timeline: bool,
+    /// Timed calls (`slow=`), with strips of the slowest; null if none were timed.
+    #[schema(value_type = Option<Object>)]
+    pub slow: Option<SlowTable>,
 }
 
 /// The parameters of a tree, its filter, and the tree.
@@ -166,6 +170,7 @@ pub struct ProfileFile {
     weights: Vec<Weights>,
     notes: Vec<String>,
     has_timeline: bool,
+    slow: Option<SlowTable>,
     /// The costs without threads that wait for work, and the cost of these, in the order of `weights`.
     busy: OnceLock<Vec<Option<(Weights, u64)>>>,
     trees: Mutex<Vec<KeptTree>>,
@@ -189,10 +194,26 @@ impl ProfileFile {
             largest: 0,
             ..ReadOptions::default()
         };
-        let input = Input::open(path).map_err(ViewError::failed)?;
-        let contents = read(input, &options).map_err(ViewError::failed)?;
+        let read = |options: &ReadOptions<'_>| {
+            let input = Input::open(path).map_err(ViewError::failed)?;
+            read(input, options).map_err(ViewError::failed)
+        };
+        let mut contents = read(&options)?;
+        if contents.slow.is_there() {
+            // Strips need the times of samples.
+            let options = ReadOptions {
+                with_times: true,
+                ..options
+            };
+            contents = read(&options)?;
+        }
+        let slow = SlowTable::of(&contents.slow, &contents.call_strips(), Most::OF_PAGES);
+        contents.timeline = None;
         let weights = all_weights(&contents);
-        Ok(Self::new(title, Arc::new(contents), weights))
+        Ok(Self {
+            slow,
+            ..Self::new(title, Arc::new(contents), weights)
+        })
     }
 
     /// The contents of a recording under way so far, with remarks of the recorder.
@@ -205,6 +226,7 @@ impl ProfileFile {
         Self {
             notes,
             has_timeline: true,
+            slow: SlowTable::of(&contents.slow, &contents.call_strips(), Most::OF_PAGES),
             ..Self::new(title, contents, weights)
         }
     }
@@ -222,6 +244,7 @@ impl ProfileFile {
             weights,
             notes: Vec::new(),
             has_timeline: false,
+            slow: None,
             busy: OnceLock::new(),
             trees: Mutex::default(),
             bytes,
@@ -375,6 +398,7 @@ impl ProfileFile {
             notes,
             remarks: self.contents.comments.clone(),
             has_timeline: self.has_timeline,
+            slow: self.slow.clone(),
         }
     }
 

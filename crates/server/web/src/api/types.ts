@@ -355,6 +355,41 @@ export interface ProfileFacts {
   has_timeline: boolean;
   /** Of a JVM that is recorded: the seconds recorded so far. */
   seconds?: number;
+  /** Timed calls, if methods were timed. */
+  slow?: SlowCalls | null;
+}
+
+/** Timed methods (`slow=`) with their slowest calls. */
+export interface SlowCalls {
+  patterns: { pattern: string; why?: string | null }[];
+  methods: {
+    class: string;
+    name: string;
+    descriptor: string;
+    calls: number;
+    timed_one_in: number;
+    p50_ns: number;
+    p90_ns: number;
+    p99_ns: number;
+    p99_9_ns: number;
+    max_ns: number;
+    wall_ns: number;
+    cpu_ns: number;
+    threshold: unknown;
+    threshold_ns: number | null;
+    slow_calls: number;
+    slowest: {
+      began_ns: number;
+      wall_ns: number;
+      cpu_ns: number;
+      thread: string;
+      is_virtual: boolean;
+      strip: { segments: { from_ns: number; to_ns: number; state: string }[]; states: { state: string; wall_ns: number; method: string | null }[] } | null;
+    }[];
+  }[];
+  no_strips: string | null;
+  is_wall: boolean;
+  methods_left_out: number;
 }
 
 /** A frame of a flame graph: `f` is its name's index, `v` total, `s` self, `d` difference. */

@@ -12,6 +12,7 @@ import { texts } from "../texts";
 import { amountOf } from "../pictures/flame-graph";
 import { CompareProfiles } from "./compare";
 import { FlameView } from "./flame";
+import { SlowView } from "./slow";
 import { finished } from "./source";
 import { CallTree, Methods } from "./tables";
 import { busyParam, ProfileTools } from "./tools";
@@ -31,8 +32,7 @@ export function ProfileWorkspace({ dump, rest }: { dump: Dump; rest: string[] })
   const t = texts.value.profile;
   const parts = partsOf(dump);
   const isProfile = hasProfile(dump) || parts.length === 0;
-  const views: string[] = [...(isProfile ? VIEWS : []), ...parts];
-  const view = rest[0] ?? views[0]!;
+  const view = rest[0] ?? (isProfile ? VIEWS[0]! : parts[0]!);
   const part = parts.find((item) => item === view);
   const title = t.views[view] ?? "";
   useTitle(title, dump.name);
@@ -40,6 +40,9 @@ export function ProfileWorkspace({ dump, rest }: { dump: Dump; rest: string[] })
   // On a phone the views are wider than the screen.
   useEffect(() => nav.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [view]);
   const { value: facts, failure, again } = useGet<ProfileFacts>(part ? null : `dumps/${dump.id}/profile`);
+  // It is known whether calls were timed once the head is there.
+  const hasSlow = isProfile && (facts ? !!facts.slow : view === "slow");
+  const views: string[] = [...(isProfile ? VIEWS : []), ...(hasSlow ? ["slow"] : []), ...parts];
   if (!views.includes(view)) return <NotFound />;
   const source = { ...finished(dump.id), params: busyParam() };
   const { query } = address.value;
@@ -61,7 +64,7 @@ export function ProfileWorkspace({ dump, rest }: { dump: Dump; rest: string[] })
       <main id="main" tabIndex={-1} class={"view profile-" + view} aria-labelledby="view-title">
         <div class="view-head">
           <h1 id="view-title">{title}</h1>
-          <p class="dim about">{facts && counted ? `${shown("label" in counted ? counted.label : facts.title)}; ${t.total} ${amountOf(counted.unit)(counted.total)}` : ""}</p>
+          <p class="dim about">{facts && counted && view !== "slow" ? `${shown("label" in counted ? counted.label : facts.title)}; ${t.total} ${amountOf(counted.unit)(counted.total)}` : ""}</p>
           {counted && !part && (
             <p>
               <a href={`${API}/dumps/${encodeURIComponent(dump.id)}/profile.html`} download>
@@ -78,13 +81,14 @@ export function ProfileWorkspace({ dump, rest }: { dump: Dump; rest: string[] })
           </>
         )}
         {!part && !facts && !failure && <Skeleton />}
-        {facts && facts.dimensions.length === 0 && (
+        {facts?.slow && view === "slow" && <SlowView slow={facts.slow} />}
+        {facts && facts.dimensions.length === 0 && view !== "slow" && (
           <>
             {facts.notes.length > 1 && <Notes notes={facts.notes} />}
             <Empty>{t.empty}</Empty>
           </>
         )}
-        {facts && facts.dimensions.length > 0 && (
+        {facts && facts.dimensions.length > 0 && view !== "slow" && (
           <>
             <Notes notes={facts.notes} />
             <ProfileTools facts={facts} dimension={dimension} thread={thread} />

@@ -2,6 +2,7 @@
 import { continuous } from "./en-continuous";
 import { fleet } from "./en-fleet";
 import { live } from "./en-live";
+import { slow } from "./en-slow";
 
 export const en = {
   name: "English",
@@ -487,7 +488,7 @@ export const en = {
     } as Record<string, string>,
   },
   profile: {
-    views: { flame: "Flame graph", methods: "Methods", tree: "Call tree", compare: "Compare", findings: "Findings", gc: "Collections", stacks: "Thread dumps" } as Record<string, string>,
+    views: { flame: "Flame graph", methods: "Methods", tree: "Call tree", compare: "Compare", slow: "Slow calls", findings: "Findings", gc: "Collections", stacks: "Thread dumps" } as Record<string, string>,
     page: "Download as a page, which shows any part of the time where the profile has times",
     dimension: "Count",
     thread: "Thread",
@@ -547,6 +548,7 @@ export const en = {
   continuous,
   fleet,
   live,
+  slow,
 };
 
 export type Texts = typeof en;

@@ -3,6 +3,7 @@ import type { Texts } from "./en";
 import { continuous } from "./zh-continuous";
 import { fleet } from "./zh-fleet";
 import { live } from "./zh-live";
+import { slow } from "./zh-slow";
 
 export const zh: Texts = {
   name: "中文",
@@ -535,7 +536,7 @@ export const zh: Texts = {
     },
   },
   profile: {
-    views: { flame: "火焰图", methods: "方法", tree: "调用树", compare: "比较", findings: "发现", gc: "垃圾回收", stacks: "线程转储" },
+    views: { flame: "火焰图", methods: "方法", tree: "调用树", compare: "比较", slow: "慢调用", findings: "发现", gc: "垃圾回收", stacks: "线程转储" },
     page: "下载为页面；若分析数据带有时间，可查看任意时间段",
     dimension: "计量",
     thread: "线程",
@@ -595,4 +596,5 @@ export const zh: Texts = {
   continuous,
   fleet,
   live,
+  slow,
 };
