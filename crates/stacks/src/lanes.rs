@@ -67,7 +67,7 @@ pub struct Stretch {
 pub struct Lane {
     /// The name.
     pub name: String,
-    /// The threads; stretches of several overlap.
+    /// The threads; stretches of several overlap. 0 if it is not known how many.
     pub threads: usize,
     /// The stretches in the order of their starts.
     pub stretches: Vec<Stretch>,
@@ -234,10 +234,11 @@ impl<'a> LanesBuilder<'a> {
             let name = thread.map(thread_name);
             let is_virtual = !stretches.is_platform && thread.is_some();
             let busy = stretches.busy;
-            let stretches = match name {
-                // Any number of threads.
-                None => overlapping(stretches, part),
-                Some(_) => in_order(stretches, self.slack, part),
+            // Recordings have virtual threads without names as one.
+            let is_many = thread.is_none() || matches!(&name, Some(Some(name)) if name == VIRTUAL);
+            let stretches = match is_many {
+                true => overlapping(stretches, part),
+                false => in_order(stretches, self.slack, part),
             };
             if stretches.is_empty() {
                 continue;
@@ -266,7 +267,7 @@ impl<'a> LanesBuilder<'a> {
                 (0.0, lane)
             });
             lane.0 += busy;
-            lane.1.threads += 1;
+            lane.1.threads += usize::from(!is_many);
             lane.1.stretches.extend(stretches);
         }
         if lanes.is_empty() {

@@ -118,17 +118,13 @@ impl Visitor for Collector {
         let Some(trace) = event.trace() else {
             return;
         };
-        let length = match (state, event.name) {
-            (Before::Native | Before::Sampled, _) | (_, "jdk.ExecutionSample") => {
+        let length = match event.name.ends_with("Sample") {
+            true => {
                 let count = event.number("samples").or(event.number("weight"));
-                Length::Intervals(
-                    count
-                        .and_then(|it| u64::try_from(it).ok())
-                        .unwrap_or(1)
-                        .max(1),
-                )
+                let count = count.and_then(|it| u64::try_from(it).ok());
+                Length::Intervals(count.unwrap_or(1).max(1))
             }
-            _ => Length::Exact(event.duration),
+            false => Length::Exact(event.duration),
         };
         let mut text = |field: &str| match field {
             "" => Box::default(),

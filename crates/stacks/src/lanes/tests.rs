@@ -168,3 +168,17 @@ fn the_lanes_that_say_most_come_first_and_virtual_threads_are_one() {
     ];
     assert_eq!(names, expected);
 }
+
+#[test]
+fn virtual_threads_of_a_recording_overlap() {
+    let stacks = stacks(&[&["acme.V.v", "java.lang.VirtualThread.run"]]);
+    let mut builder = LanesBuilder::new(&stacks, 0);
+    for from in [0, 10, 20] {
+        builder.add(&did(60, 1, from, 100, ThreadState::Sleeps));
+    }
+    let name = |_| Some(VIRTUAL.to_owned());
+    let lanes = builder.finish(LaneSource::Recording, ALL, &name).unwrap();
+    assert_eq!(lanes.lanes[0].threads, 0);
+    let froms: Vec<i64> = told(&lanes.lanes[0]).iter().map(|it| it.0).collect();
+    assert_eq!(froms, [0, 10, 20]);
+}

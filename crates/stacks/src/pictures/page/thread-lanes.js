@@ -71,7 +71,7 @@ function drawThreads() {
       }
     }
     let most = 1;
-    if (lane.threads > 1) for (let column = 0; column < columns; column++) {
+    if (lane.threads !== 1) for (let column = 0; column < columns; column++) {
       let sum = 0;
       for (let kind = 0; kind < states; kind++) sum += shares[column * states + kind];
       most = Math.max(most, sum);
@@ -92,10 +92,10 @@ function drawThreads() {
       }
     }
     // Of several threads, the shares are those of all that was seen of them.
-    const sums = sumsOf(lane, ...window), length = lane.threads > 1 ? sums.reduce((a, b) => a + b, 0) : window[1] - window[0];
+    const sums = sumsOf(lane, ...window), length = lane.threads !== 1 ? sums.reduce((a, b) => a + b, 0) : window[1] - window[0];
     const parts = [...sums.slice(0, STATES.length)].map((time, kind) => [time / length, kind]).filter(([part]) => part >= 0.005).sort((a, b) => b[0] - a[0]).slice(0, innerWidth <= 640 ? 2 : 4);
     brush.fillStyle = ink;
-    const name = lane.threads > 1 ? `${lane.name} (${number(lane.threads)} threads${most > 1 ? `, up to ${+most.toFixed(1)} at once` : ""})` : lane.name;
+    const name = lane.threads !== 1 ? `${lane.name} (${[lane.threads ? `${number(lane.threads)} threads` : "", most > 1 ? `up to ${+most.toFixed(1)} at once` : ""].filter(it => it).join(", ") || "any number"})` : lane.name;
     const fits = fitText(brush, name, chart.width * 0.55);
     brush.fillText(fits, 2, y + 8);
     brush.fillStyle = dim;
@@ -121,7 +121,7 @@ function stretchWords(lane, index) {
   if (of) parts.push(kind === 3 ? `of ${text(of)}` : `${kind === 2 ? "lock" : "on"} ${text(of)}`);
   if (owner) parts.push(`${text(owner)} had it`);
   if (method) parts.push(`in ${text(method)}`);
-  return [lane.threads > 1 ? `${lane.name}, one of ${number(lane.threads)}` : lane.name, parts.join("; ")];
+  return [lane.threads > 1 ? `${lane.name}, one of ${number(lane.threads)}` : lane.threads ? lane.name : `one of ${lane.name}`, parts.join("; ")];
 }
 // The stretch that has most of the pixels around a place.
 function stretchAt(x, y) {
