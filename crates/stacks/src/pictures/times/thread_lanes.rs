@@ -51,7 +51,11 @@ struct Piece {
 impl ThreadLanes {
     /// Lanes with times since `from`, in microseconds since 1970-01-01 UTC.
     pub(super) fn of(lanes: &Lanes, from: i64) -> Self {
-        let micros = |nanos: i64| nanos.div_euclid(NANOS_PER_MICRO).saturating_sub(from);
+        let micros = |nanos: i64| {
+            // To the nearest: spans end a nanosecond before the next.
+            let nearest = nanos.saturating_add(NANOS_PER_MICRO / 2);
+            nearest.div_euclid(NANOS_PER_MICRO).saturating_sub(from)
+        };
         let shown = lanes.lanes.iter().take(MAX_LANES);
         let mut pieces: Vec<Vec<Piece>> = shown
             .map(|lane: &Lane| {
