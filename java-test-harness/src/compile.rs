@@ -53,7 +53,7 @@ pub fn classes_for(jdk: &Jdk) -> &'static Path {
 }
 
 /// The programs that use something newer than JDK 8, and those that use such programs.
-const NEWER_THAN_8: [&str; 20] = [
+const NEWER_THAN_8: [&str; 21] = [
     "ClassChurn",
     "CompileLoop",
     "DefineClass",
@@ -73,6 +73,7 @@ const NEWER_THAN_8: [&str; 20] = [
     "ReusedClasses",
     "Speaks",
     "ThreadNames",
+    "ThreadStates",
     "Together",
 ];
 
