@@ -222,28 +222,33 @@ impl Search<'_> {
         let (Some(known), Some(&subject)) = (known, objects.last()) else {
             return Ok(None);
         };
-        let named = self.named(known, subject);
+        let named = self.named(known.named.0, subject);
         let referents = match known.registered {
             Some(_) => self.referents(&named),
             None => Vec::new(),
         };
         let keeper = self.keeper(&referents)?;
         let are_gone = known.registered.is_some() && 2 * referents.len() < named.len();
+        let registered = known.registered.unwrap_or(known.named.0);
+        // References that wait in a queue are not of the map alone, and its keys are.
+        let names = self
+            .names(registered, known.named.1, &named)
+            .or_else(|| self.names(TEXT, None, &self.named(TEXT, subject)));
         Ok(Some(Registry {
             title: known.title,
             place: known.at,
             call: known.call,
-            names: self.names(known, &named),
+            names,
             are_gone,
             keeper,
         }))
     }
 
-    /// The objects with names that a subject keeps alive.
-    fn named(&self, known: &Known, subject: ObjectNumber) -> Vec<ObjectNumber> {
+    /// The objects of a class that a subject keeps alive.
+    fn named(&self, class: &str, subject: ObjectNumber) -> Vec<ObjectNumber> {
         let (dominators, graph) = (self.snapshot.dominators(), self.snapshot.graph());
         let mut classes = graph.classes().numbers();
-        let class = classes.find(|&it| graph.classes().get(it).name == known.named.0);
+        let class = classes.find(|&it| graph.classes().get(it).name == class);
         let (Some(class), Some(place)) = (class, dominators.place(subject)) else {
             return Vec::new();
         };
@@ -254,13 +259,18 @@ impl Search<'_> {
         named.take(NAMES).collect()
     }
 
-    /// The pattern that most names have.
-    fn names(&self, known: &Known, named: &[ObjectNumber]) -> Option<Names> {
+    /// The pattern of most names of what is registered, by the field that has the name of each; none if these are texts.
+    fn names(
+        &self,
+        registered: &'static str,
+        field: Option<&str>,
+        named: &[ObjectNumber],
+    ) -> Option<Names> {
         let snapshot = self.snapshot;
         let mut patterns: FxHashMap<String, u64> = FxHashMap::default();
         let mut all = 0;
         for &object in named {
-            let text = match known.named.1 {
+            let text = match field {
                 Some(field) => snapshot.field_object(object, field),
                 None => Some(object),
             };
@@ -274,7 +284,7 @@ impl Search<'_> {
         let (pattern, objects) = patterns.into_iter().max_by_key(most)?;
         (objects > 1 && objects as f64 >= f64::from(all) * MOST).then_some(Names {
             objects,
-            class: known.registered.unwrap_or(known.named.0),
+            class: registered,
             pattern,
         })
     }
