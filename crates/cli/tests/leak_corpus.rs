@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use hprof_analysis::numbers::ObjectNumber;
 use hprof_analysis::retained::freed_without;
 use hprof_analysis::snapshot::{OpenOptions, Snapshot};
-use java_test_harness::{Jdk, Run, classes, each_jdk};
+use java_test_harness::{Jdk, Run, classes_for, each_jdk};
 use serde_json::Value;
 
 /// The JDK that all cases run on; the others run those of [`EVERYWHERE`].
@@ -171,7 +171,7 @@ fn judge(jdk: &'static Jdk, cases: Vec<Case>) -> Vec<Judged> {
     let run = run.class("LeakCorpus").args(args);
     let run = match cases.iter().find_map(|case| case.library.as_ref()) {
         Some(library) => {
-            let mut path = classes().as_os_str().to_owned();
+            let mut path = classes_for(jdk).as_os_str().to_owned();
             path.push(":");
             path.push(library);
             run.class_path(Path::new(&path))
