@@ -33,13 +33,15 @@ fn check_spin(engine: &str, outcome: &Outcome) {
     let profile = outcome.profile();
     let [hot, warm] = ["Spin.hot", "Spin.warm"].map(|it| profile.samples_with(it) as f64);
     let truth = outcome.printed("hot") / (outcome.printed("hot") + outcome.printed("warm"));
-    let share = hot / (hot + warm);
-    assert!(
-        (share - truth).abs() < 0.1,
-        "{engine}: {share}, in truth {truth}"
-    );
     let lost = profile.samples_with(".[no_stack]") as f64;
     let all = profile.table().total as f64;
+    // A sample without a stack may be of either.
+    let known = hot + warm + lost;
+    let (least, most) = (hot / known - 0.1, (hot + lost) / known + 0.1);
+    assert!(
+        (least..most).contains(&truth),
+        "{engine}: {hot} and {warm}, {lost} lost, in truth {truth}"
+    );
     let may_be_lost = match engine {
         "signal" => 0.4 * all,
         _ => 0.02 * all,

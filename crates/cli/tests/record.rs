@@ -258,7 +258,7 @@ fn mistakes_are_found_before_the_agent_is_loaded() {
         // Those of async-profiler.
         (
             &["-e", "heat-map"],
-            "cpu, wall, alloc, lock, native, calls and all are events; of the kernel, one of page-faults",
+            "cpu, wall, alloc, lock, native, nativelock, calls and all are events; of the kernel, one of page-faults",
         ),
         (&["-e", "cpu,wall"], "one of cpu, wall and calls"),
         (&["-i", "10"], "a number with a unit: 1ms, 10ms"),

@@ -112,8 +112,8 @@ fn row(account: &Value, kind: &str) -> u64 {
     found.map_or(0, |row| row["resident"].as_u64().expect("bytes"))
 }
 
-/// The rows add up to the resident set, which is the kernel's within what it adds up late, and no more than this part of it
-/// is unexplained.
+/// The rows add up to the resident set, which is the kernel's within what it adds up late and what comes between two readings
+/// on a busy machine, and no more than this part of it is unexplained.
 fn check_sum(account: &Value, most: f64) {
     let rows = account["table"]["rows"].as_array().expect("rows");
     let sum: u64 = rows.iter().filter_map(|row| row["resident"].as_u64()).sum();
@@ -121,7 +121,7 @@ fn check_sum(account: &Value, most: f64) {
     assert_eq!(sum, resident, "{account:#}");
     let of_kernel = account["status"]["resident"].as_u64().expect("bytes");
     let off = of_kernel.abs_diff(resident) as f64 / resident as f64;
-    assert!(off < 0.03, "{of_kernel} {resident}");
+    assert!(off < 0.06, "{of_kernel} {resident}");
     let unexplained = row(account, "unexplained") as f64 / resident as f64;
     assert!(unexplained <= most, "{unexplained}: {account:#}");
 }

@@ -315,9 +315,13 @@ async fn attach(
     let options = body.options.unwrap_or_default();
     check_options(&options, &modes).map_err(Problem::bad_request)?;
     let (modes, options) = with_clock(modes, &options);
-    let options = with_times(&modes, options);
     let done = state.blocking(move |state| {
         let (live, id) = (live(state)?, jvm_id(&id)?);
+        let options = match id {
+            // Its options are those of its command line.
+            JvmId::Sender(_) => options,
+            _ => with_times(&modes, options),
+        };
         live.attach(id, &modes, &options)?;
         JvmDetail::of(live, id)
     });
