@@ -254,7 +254,7 @@ impl CallTimes {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// What the profile lacks as this agent does not know it, and what to do. `None` where all is known.
+    /// A sentence on what the profile lacks as this agent does not know it, with the remedy. `None` where all is known.
     pub fn why_unknown(&self) -> Option<String> {
         self.methods.lock().left_out().why_unknown()
     }

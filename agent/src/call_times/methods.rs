@@ -96,12 +96,12 @@ pub(super) struct LeftOut {
     pub(super) excluded_classes: u64,
     pub(super) skipped_methods: BTreeMap<String, u64>,
     pub(super) skipped_classes: BTreeMap<String, u64>,
-    /// Those skipped classes and methods that have something which this agent does not know.
+    /// Skipped classes and methods with something that this agent does not know.
     pub(super) unknown: BTreeMap<String, u64>,
 }
 
 impl LeftOut {
-    /// What the profile lacks as it is unknown, and what to do. `None` where all is known.
+    /// A sentence on what the profile lacks as it is unknown, with the remedy. `None` where all is known.
     pub(super) fn why_unknown(&self) -> Option<String> {
         let reasons = self.unknown.iter();
         let reasons: Vec<String> = reasons.map(|(it, count)| format!("{it}={count}")).collect();

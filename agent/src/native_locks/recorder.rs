@@ -15,7 +15,7 @@ use crate::recording::{Activity, Context, Incomplete, Nothing, Recorder, left_ou
 use crate::report;
 use crate::vm::StillInside;
 
-/// What is lost where the kernel refuses to change import tables.
+/// The loss where the kernel refuses to change import tables.
 const LOST: &str = "waits there are not seen";
 
 /// Writes who waits for locks of native code.
@@ -25,7 +25,7 @@ pub struct NativeLockRecorder {
     names: StackNames,
     /// Nanoseconds and waits of each stack that the last dump had, or the reset forgot.
     before: Vec<(u64, u64)>,
-    /// Those that the dump under way has.
+    /// The sums that the dump under way has.
     written: Vec<(u64, u64)>,
     /// Waits below the threshold at the last dump or reset, and at the dump under way.
     below: (u64, u64),
@@ -54,7 +54,7 @@ impl NativeLockRecorder {
         (0..stacks.places()).map(sums).collect()
     }
 
-    /// What the sums have that the last dump had not.
+    /// The part of the sums that the last dump had not.
     fn rows(&self, sums: &[(u64, u64)]) -> Rows {
         let mut rows = Rows::new();
         for (index, &(nanos, count)) in sums.iter().enumerate() {

@@ -17,7 +17,7 @@ use crate::recording::{Activity, Context, Incomplete, Nothing, Recorder, left_ou
 use crate::report;
 use crate::vm::StillInside;
 
-/// What is lost where the kernel refuses to change import tables.
+/// The loss where the kernel refuses to change import tables.
 const LOST: &str = "allocations there are not seen";
 /// Rows of what is held for long.
 const MAX_HELD: usize = 30;
