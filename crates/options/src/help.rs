@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use super::table::{Section, TABLE};
+use super::table::{self, Section};
 
 /// Width of the column that holds `name=value`.
 const NAME_WIDTH: usize = 22;
@@ -52,7 +52,7 @@ fn row(text: &mut String, name: &str, summary: &str, default: &str) {
 }
 
 fn rows(text: &mut String, section: Section) {
-    for spec in TABLE.iter().filter(|spec| spec.section == section) {
+    for spec in table::all().filter(|spec| spec.section == section) {
         let name = format!("{}={}", spec.name, spec.value);
         row(text, &name, spec.summary, spec.default);
     }
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn listed_options_appear_and_others_do_not() {
         let text = help_text();
-        for spec in TABLE {
+        for spec in table::all() {
             let shown = text.contains(&format!("\n{}={}", spec.name, spec.value));
             assert_eq!(shown, spec.is_listed(), "{}", spec.name);
         }

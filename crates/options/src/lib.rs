@@ -1,6 +1,6 @@
 //! The agent's options: one table, three stages. Agent and command share this crate; it knows no JVM.
 //!
-//! Every option is a row of [`table::TABLE`]. From that table come
+//! Every option is a row of [`table::all`]. From that table come
 //!
 //! * the parser ([`mod@parse`]): the option string to [`Raw`], what was written;
 //! * the resolver ([`mod@resolve`]): [`Raw`] to [`Settings`], what it means after

@@ -48,7 +48,7 @@ impl fmt::Display for RawDestination {
 /// The options as written, one field each, defaults where nothing was.
 ///
 /// Fields have the meaning of the option of the same name; see
-/// [`TABLE`](super::table::TABLE).
+/// [table](super::table).
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)]
 pub struct Raw {

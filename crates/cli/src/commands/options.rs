@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use hprof_options::table::{OptionSpec, Section, TABLE};
+use hprof_options::table::{self as options, OptionSpec, Section};
 
 use crate::render::out::print;
 use crate::render::table;
@@ -21,8 +21,7 @@ pub struct Options {
 
 impl Options {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
-        let rows = TABLE
-            .iter()
+        let rows = options::all()
             .filter(|spec| self.all || spec.is_listed())
             .map(|spec| {
                 [

@@ -157,10 +157,7 @@ fn every_row_of_the_error_table_has_its_text() {
 
 #[test]
 fn every_switch_takes_y_and_n_only() {
-    for spec in table::TABLE
-        .iter()
-        .filter(|spec| matches!(spec.kind, Kind::Switch(_)))
-    {
+    for spec in table::all().filter(|spec| matches!(spec.kind, Kind::Switch(_))) {
         let name = spec.name;
         let start = format!("{name} option value must be y|n");
         for value in ["", "=", "=yes", "=Y", "= y", "=y ", "=1"] {
@@ -366,10 +363,7 @@ fn slips_are_answered_with_what_was_meant() {
 }
 
 fn option_string() -> impl Strategy<Value = String> {
-    let names = table::TABLE
-        .iter()
-        .map(|spec| spec.name)
-        .collect::<Vec<_>>();
+    let names = table::all().map(|spec| spec.name).collect::<Vec<_>>();
     let value = prop_oneof![
         Just("y".to_owned()),
         Just("n".to_owned()),
