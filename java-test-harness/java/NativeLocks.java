@@ -12,12 +12,25 @@ public class NativeLocks {
     static final int MUTEX = 0;
     static final int READ = 1;
     static final int WRITE = 2;
+    static final int TIMED_MUTEX = 3;
+    static final int TIMED_READ = 4;
+    static final int TIMED_WRITE = 5;
 
     static native long waitsForMutex(int index);
 
     static native long waitsToRead(int index);
 
     static native long waitsToWrite(int index);
+
+    static native long waitsForMutexWithLimit(int index);
+
+    static native long waitsToReadWithLimit(int index);
+
+    static native long waitsToWriteWithLimit(int index);
+
+    static native void give(int kind);
+
+    static native void triesFor(int times);
 
     static native void take(int kind);
 
@@ -33,6 +46,12 @@ public class NativeLocks {
                 return waitsForMutex(index);
             case READ:
                 return waitsToRead(index);
+            case TIMED_MUTEX:
+                return waitsForMutexWithLimit(index);
+            case TIMED_READ:
+                return waitsToReadWithLimit(index);
+            case TIMED_WRITE:
+                return waitsToWriteWithLimit(index);
             default:
                 return waitsToWrite(index);
         }
@@ -81,6 +100,14 @@ public class NativeLocks {
         runs("waitsForMutex", MUTEX, threads, rounds, millis);
         runs("waitsToRead", READ, threads, rounds, millis);
         runs("waitsToWrite", WRITE, threads, rounds, millis);
+        runs("waitsForMutexWithLimit", TIMED_MUTEX, threads, rounds, millis);
+        runs("waitsToReadWithLimit", TIMED_READ, threads, rounds, millis);
+        runs("waitsToWriteWithLimit", TIMED_WRITE, threads, rounds, millis);
+        take(MUTEX);
+        Thread trying = new Thread(() -> triesFor(7));
+        trying.start();
+        trying.join();
+        give(MUTEX);
         System.out.println("wrong " + checks());
         System.out.println("ended");
         if (args.length > 5) {

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MUTEX, READ, WRITE, THREADS = 64 };
+enum { MUTEX, READ, WRITE, TIMED_MUTEX, TIMED_READ, TIMED_WRITE, THREADS = 64 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
@@ -24,8 +24,20 @@ static long long now(void) {
     return time.tv_sec * 1000000000LL + time.tv_nsec;
 }
 
+/* A moment that no wait reaches. */
+static const struct timespec never = {1LL << 40, 0};
+/* A moment that is over. */
+static const struct timespec past = {1, 0};
+
+static int is_mutex(int kind) {
+    return kind == MUTEX || kind == TIMED_MUTEX;
+}
+
 static int take(int kind) {
     switch (kind) {
+    case TIMED_MUTEX: return pthread_mutex_timedlock(&mutex, &never);
+    case TIMED_READ: return pthread_rwlock_timedrdlock(&rwlock, &never);
+    case TIMED_WRITE: return pthread_rwlock_timedwrlock(&rwlock, &never);
     case MUTEX: return pthread_mutex_lock(&mutex);
     case READ: return pthread_rwlock_rdlock(&rwlock);
     default: return pthread_rwlock_wrlock(&rwlock);
@@ -33,7 +45,7 @@ static int take(int kind) {
 }
 
 static void give(int kind) {
-    if (kind == MUTEX) pthread_mutex_unlock(&mutex);
+    if (is_mutex(kind)) pthread_mutex_unlock(&mutex);
     else pthread_rwlock_unlock(&rwlock);
 }
 
@@ -63,6 +75,18 @@ long long Java_NativeLocks_waitsToWrite(void *env, void *type, int index) {
     return waits(WRITE, index);
 }
 
+long long Java_NativeLocks_waitsForMutexWithLimit(void *env, void *type, int index) {
+    return waits(TIMED_MUTEX, index);
+}
+
+long long Java_NativeLocks_waitsToReadWithLimit(void *env, void *type, int index) {
+    return waits(TIMED_READ, index);
+}
+
+long long Java_NativeLocks_waitsToWriteWithLimit(void *env, void *type, int index) {
+    return waits(TIMED_WRITE, index);
+}
+
 static int sleeps(int thread) {
     char name[64], text[256];
     snprintf(name, sizeof name, "/proc/self/task/%d/stat", thread);
@@ -80,8 +104,20 @@ static int sleeps(int thread) {
 
 /* Takes the lock that others will wait for. */
 void Java_NativeLocks_take(void *env, void *type, int kind) {
-    if (kind == MUTEX) pthread_mutex_lock(&mutex);
+    if (is_mutex(kind)) pthread_mutex_lock(&mutex);
     else pthread_rwlock_wrlock(&rwlock);
+}
+
+void Java_NativeLocks_give(void *env, void *type, int kind) {
+    give(kind);
+}
+
+/* Tries often to get a lock that another thread has, up to a moment that is over. */
+void Java_NativeLocks_triesFor(void *env, void *type, int times) {
+    errno = 77;
+    for (int i = 0; i < times; i++) {
+        if (pthread_mutex_timedlock(&mutex, &past) != ETIMEDOUT || errno != 77) wrong++;
+    }
 }
 
 /* Holds it for a time from the moment on at which all threads sleep in their waits. Returns that time in nanoseconds. */

@@ -16,10 +16,13 @@ const MILLIS: u64 = 40;
 const WAITS: u64 = THREADS * ROUNDS;
 
 /// The functions by which the program's methods wait.
-const METHODS: [(&str, &str); 3] = [
+const METHODS: [(&str, &str); 6] = [
     ("waitsForMutex", "pthread_mutex_lock"),
     ("waitsToRead", "pthread_rwlock_rdlock"),
     ("waitsToWrite", "pthread_rwlock_wrlock"),
+    ("waitsForMutexWithLimit", "pthread_mutex_timedlock"),
+    ("waitsToReadWithLimit", "pthread_rwlock_timedrdlock"),
+    ("waitsToWriteWithLimit", "pthread_rwlock_timedwrlock"),
 ];
 
 /// The program's library; `None` without a C compiler.
@@ -93,6 +96,8 @@ fn assert_waits(outcome: &Outcome, profile: &TextProfile) {
         assert_eq!(waited(profile, "passes", function).0, 0);
         assert_eq!(waited(profile, "checks", function).0, 0);
     }
+    // A wait that ends without the lock counts as well.
+    assert_eq!(waited(profile, "triesFor", "pthread_mutex_timedlock").0, 7);
     assert_eq!(profile.counter("internal_errors"), 0);
 }
 

@@ -90,9 +90,16 @@ impl Capture {
         }
     }
 
-    /// Stacks have frames of Java.
-    pub fn has_java(&self) -> bool {
+    fn has_java(&self) -> bool {
         self.has_java.load(Ordering::Acquire)
+    }
+
+    /// The counter that says whether stacks have frames of Java: `y` or `n`.
+    pub fn java_frames(&self) -> char {
+        match self.has_java() {
+            true => 'y',
+            false => 'n',
+        }
     }
 
     /// Has callers of native code found by these rules. Returns once no hook reads those before.

@@ -9,7 +9,7 @@ use super::stacks::{Stacks, Stored};
 use crate::cpu_samples::{CSymbols, CodeCache, StackPart, location, make_method_ids};
 use crate::os::imports::{self, Lead};
 use crate::os::maps::{Mapping, mappings};
-use crate::recording::{Context, Run};
+use crate::recording::{Activity, Context, Run};
 use crate::report;
 use crate::vm::{Release, StackKeys, StackWalker, Vm, VmHandle, VmLibrary, VmStructs, pin_library};
 
@@ -103,13 +103,30 @@ impl StackNames {
         capture.set_code(None);
     }
 
+    /// Does what a mode has to do all the time: follows libraries, and names new stacks. `lost` says what is not seen where import
+    /// tables cannot be changed.
+    pub fn tick(
+        &mut self,
+        cx: &mut Context<'_>,
+        (capture, stacks): (&Capture, &Stacks),
+        lost: &str,
+    ) -> Activity {
+        self.follow_libraries(lost);
+        let is_unfinished = self.advance_rules(capture);
+        match self.resolve(cx, stacks) {
+            _ if is_unfinished => Activity::Unfinished,
+            true => Activity::Busy,
+            false => Activity::Idle,
+        }
+    }
+
     /// The kernel has refused to change entries, and a line says so.
     pub fn is_refusal_reported(&self) -> bool {
         self.is_refusal_reported
     }
 
     /// Reads more of the rules for callers of native code. Returns true if there is more to read.
-    pub fn advance_rules(&mut self, capture: &Capture) -> bool {
+    fn advance_rules(&mut self, capture: &Capture) -> bool {
         let (code, is_unfinished) = match cfg!(target_arch = "x86_64") {
             true => self.symbols.advance_rules(),
             false => (None, false),

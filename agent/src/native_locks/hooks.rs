@@ -1,15 +1,12 @@
-//! The functions that stand for those of the C library, and what they lead to.
+//! The functions that stand for those of the C library.
 
 use std::ffi::{CStr, c_int};
-use std::ptr;
-use std::sync::atomic::{
-    AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering,
-};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
-use libc::{pthread_mutex_t, pthread_rwlock_t};
+use libc::{clockid_t, pthread_mutex_t, pthread_rwlock_t, timespec};
 
-use crate::native_calls::{Capture, Inside, StackId, Stacks, end_in_child};
+use super::state::{IS_ON, State};
+use crate::native_calls::Inside;
 use crate::os::imports::{Import, address_of};
 use crate::os::signals::keep_errno;
 
@@ -20,10 +17,30 @@ pub(super) enum Function {
     Mutex,
     Read,
     Write,
+    TimedMutex,
+    TimedRead,
+    TimedWrite,
+    ClockMutex,
+    ClockRead,
+    ClockWrite,
 }
 
+/// The functions themselves, by number. Not every C library has those with a limit, so that nothing links to them.
+static ORIGINALS: [AtomicUsize; Function::ALL.len()] =
+    [const { AtomicUsize::new(0) }; Function::ALL.len()];
+
 impl Function {
-    const ALL: [Self; 3] = [Self::Mutex, Self::Read, Self::Write];
+    const ALL: [Self; 9] = [
+        Self::Mutex,
+        Self::Read,
+        Self::Write,
+        Self::TimedMutex,
+        Self::TimedRead,
+        Self::TimedWrite,
+        Self::ClockMutex,
+        Self::ClockRead,
+        Self::ClockWrite,
+    ];
 
     pub(super) fn from_number(number: u8) -> Self {
         let mut all = Self::ALL.into_iter();
@@ -35,7 +52,20 @@ impl Function {
             Self::Mutex => c"pthread_mutex_lock",
             Self::Read => c"pthread_rwlock_rdlock",
             Self::Write => c"pthread_rwlock_wrlock",
+            Self::TimedMutex => c"pthread_mutex_timedlock",
+            Self::TimedRead => c"pthread_rwlock_timedrdlock",
+            Self::TimedWrite => c"pthread_rwlock_timedwrlock",
+            Self::ClockMutex => c"pthread_mutex_clocklock",
+            Self::ClockRead => c"pthread_rwlock_clockrdlock",
+            Self::ClockWrite => c"pthread_rwlock_clockwrlock",
         }
+    }
+
+    /// The address of the function itself. Not 0 in its hook, which only import tables with that address lead to.
+    fn original(self) -> usize {
+        ORIGINALS
+            .get(self as usize)
+            .map_or(0, |it| it.load(Ordering::Relaxed))
     }
 
     /// Its name.
@@ -48,149 +78,29 @@ impl Function {
             Self::Mutex => mutex_lock as *const () as usize,
             Self::Read => rwlock_rdlock as *const () as usize,
             Self::Write => rwlock_wrlock as *const () as usize,
+            Self::TimedMutex => mutex_timedlock as *const () as usize,
+            Self::TimedRead => rwlock_timedrdlock as *const () as usize,
+            Self::TimedWrite => rwlock_timedwrlock as *const () as usize,
+            Self::ClockMutex => mutex_clocklock as *const () as usize,
+            Self::ClockRead => rwlock_clockrdlock as *const () as usize,
+            Self::ClockWrite => rwlock_clockwrlock as *const () as usize,
         }
     }
 }
 
 /// The entries of import tables that lead to the hooks.
 pub(super) fn imports() -> Vec<Import> {
+    for (function, original) in Function::ALL.into_iter().zip(&ORIGINALS) {
+        original.store(address_of(function.symbol()), Ordering::Relaxed);
+    }
     let import = |function: Function| Import {
         name: function.symbol(),
-        original: address_of(function.symbol()),
+        original: function.original(),
         hook: function.hook(),
         not_in: 0,
         only_in: 0,
     };
     Function::ALL.into_iter().map(import).collect()
-}
-
-/// Waits are recorded. The child of a fork records none.
-static IS_ON: AtomicBool = AtomicBool::new(false);
-
-static STATE: AtomicPtr<State> = AtomicPtr::new(ptr::null_mut());
-
-/// The state that hooks record into. Leaked, since a hook may be late.
-pub(super) struct State {
-    pub(super) capture: Capture,
-    pub(super) stacks: Stacks,
-    /// The shortest wait that counts, in nanoseconds.
-    threshold: AtomicU64,
-    /// Waits that were shorter.
-    below: AtomicU64,
-    /// The number of times that recording began: what a wait has found is of the time in which it began.
-    epoch: AtomicU32,
-    /// Hooks that use the tables of stacks now. None does while it waits.
-    inside: AtomicUsize,
-}
-
-/// A wait that has begun.
-struct Wait {
-    began: Instant,
-    epoch: u32,
-    stack: StackId,
-}
-
-impl State {
-    /// The one state of this process.
-    pub(super) fn the() -> &'static Self {
-        if let Some(state) = Self::get() {
-            return state;
-        }
-        let state = Box::into_raw(Box::new(Self {
-            capture: Capture::default(),
-            stacks: Stacks::new(),
-            threshold: AtomicU64::new(0),
-            below: AtomicU64::new(0),
-            epoch: AtomicU32::new(0),
-            inside: AtomicUsize::new(0),
-        }));
-        STATE.store(state, Ordering::Release);
-        // SAFETY: it has just been leaked. The child of a fork has none of the agent's threads.
-        unsafe {
-            libc::pthread_atfork(None, None, Some(in_child));
-            &*state
-        }
-    }
-
-    fn get() -> Option<&'static Self> {
-        let state = STATE.load(Ordering::Acquire);
-        // SAFETY: null, or leaked.
-        unsafe { state.as_ref() }
-    }
-
-    /// Begins a recording of waits that are as long or longer: all is forgotten.
-    pub(super) fn begin(&self, threshold: Duration) {
-        self.pause();
-        self.stacks.clear();
-        self.below.store(0, Ordering::Relaxed);
-        let nanos = u64::try_from(threshold.as_nanos()).unwrap_or(u64::MAX);
-        self.threshold.store(nanos, Ordering::Relaxed);
-    }
-
-    /// Waits that begin from now on are recorded.
-    pub(super) fn resume(&self) {
-        self.epoch.fetch_add(1, Ordering::SeqCst);
-        IS_ON.store(true, Ordering::SeqCst);
-    }
-
-    /// No wait is recorded from now on, also of those under way.
-    pub(super) fn pause(&self) {
-        IS_ON.store(false, Ordering::SeqCst);
-        while self.inside.load(Ordering::SeqCst) != 0 {
-            std::thread::yield_now();
-        }
-    }
-
-    pub(super) fn is_on(&self) -> bool {
-        IS_ON.load(Ordering::Relaxed)
-    }
-
-    /// Waits that were shorter than the threshold.
-    pub(super) fn below(&self) -> u64 {
-        self.below.load(Ordering::Relaxed)
-    }
-
-    /// Calls `body`, which may use the tables, unless nothing is recorded.
-    fn with<T>(&self, body: impl FnOnce() -> Option<T>) -> Option<T> {
-        self.inside.fetch_add(1, Ordering::SeqCst);
-        let result = match IS_ON.load(Ordering::SeqCst) {
-            true => body(),
-            false => None,
-        };
-        self.inside.fetch_sub(1, Ordering::SeqCst);
-        result
-    }
-
-    fn begins(&self, function: Function) -> Option<Wait> {
-        let began = Instant::now();
-        self.with(|| {
-            Some(Wait {
-                began,
-                epoch: self.epoch.load(Ordering::SeqCst),
-                stack: self.capture.take(function as u8, &self.stacks),
-            })
-        })
-    }
-
-    fn ends(&self, wait: &Wait) {
-        let nanos = u64::try_from(wait.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let _ = self.with(|| {
-            if self.epoch.load(Ordering::SeqCst) == wait.epoch {
-                if nanos < self.threshold.load(Ordering::Relaxed) {
-                    self.below.fetch_add(1, Ordering::Relaxed);
-                } else {
-                    self.stacks.add(wait.stack, nanos, 1);
-                }
-            }
-            Some(())
-        });
-    }
-}
-
-/// The child of a fork records nothing.
-unsafe extern "C" fn in_child() {
-    end_in_child();
-    IS_ON.store(false, Ordering::SeqCst);
 }
 
 /// Waits for a lock that another thread has, or that the current one has already.
@@ -203,8 +113,8 @@ fn wait(function: Function, lock: impl FnOnce() -> c_int) -> c_int {
         drop(inside);
     }
     let code = lock();
-    // A mutex whose owner has died belongs to the thread too.
-    if let (Some((state, wait)), 0 | libc::EOWNERDEAD) = (&begun, code) {
+    // A mutex whose owner has died belongs to the thread too, and one that was not got in time was waited for.
+    if let (Some((state, wait)), 0 | libc::EOWNERDEAD | libc::ETIMEDOUT) = (&begun, code) {
         keep_errno(|| state.ends(wait));
     }
     code
@@ -290,9 +200,111 @@ unsafe extern "C" fn rwlock_wrlock(lock: *mut pthread_rwlock_t) -> c_int {
     )
 }
 
+/// Hooks of the functions that give up at a moment: of the clock of the wall, or of one that the caller names.
+macro_rules! with_limit {
+    ($($timed:ident $clocked:ident: $lock:ty, $timed_as:ident, $clocked_as:ident, $attempt:path, $is_passed_on:expr;)+) => {$(
+        unsafe extern "C" fn $timed(lock: *mut $lock, until: *const timespec) -> c_int {
+            type Itself = unsafe extern "C" fn(*mut $lock, *const timespec) -> c_int;
+            // SAFETY: the address of a function of this type, see `Function::original`; the arguments are the caller's.
+            let itself = || unsafe {
+                std::mem::transmute::<usize, Itself>(Function::$timed_as.original())(lock, until)
+            };
+            if $is_passed_on(lock) {
+                return itself();
+            }
+            // SAFETY: by the caller's promise.
+            take(Function::$timed_as, || unsafe { $attempt(lock) }, itself)
+        }
+
+        unsafe extern "C" fn $clocked(lock: *mut $lock, clock: clockid_t, until: *const timespec) -> c_int {
+            type Itself = unsafe extern "C" fn(*mut $lock, clockid_t, *const timespec) -> c_int;
+            // SAFETY: as above.
+            let itself = || unsafe {
+                std::mem::transmute::<usize, Itself>(Function::$clocked_as.original())(lock, clock, until)
+            };
+            // A clock that the function refuses is refused for a free lock too.
+            let is_known = matches!(clock, libc::CLOCK_REALTIME | libc::CLOCK_MONOTONIC);
+            if !is_known || $is_passed_on(lock) {
+                return itself();
+            }
+            // SAFETY: by the caller's promise.
+            take(Function::$clocked_as, || unsafe { $attempt(lock) }, itself)
+        }
+    )+};
+}
+
+with_limit! {
+    // SAFETY: by the caller's promise, there is a mutex.
+    mutex_timedlock mutex_clocklock: pthread_mutex_t, TimedMutex, ClockMutex, libc::pthread_mutex_trylock, |it| unsafe { is_robust(it) };
+    rwlock_timedrdlock rwlock_clockrdlock: pthread_rwlock_t, TimedRead, ClockRead, libc::pthread_rwlock_tryrdlock, |_| false;
+    rwlock_timedwrlock rwlock_clockwrlock: pthread_rwlock_t, TimedWrite, ClockWrite, libc::pthread_rwlock_trywrlock, |_| false;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Functions with a limit return what the C library does, for free locks, held ones, and clocks and times that they refuse.
+    #[test]
+    #[cfg_attr(miri, ignore = "calls the C library")]
+    fn limits_are_those_of_the_c_library() {
+        let _ = imports();
+        let past = timespec {
+            tv_sec: 1,
+            tv_nsec: 0,
+        };
+        let wrong = timespec {
+            tv_sec: 1,
+            tv_nsec: -1,
+        };
+        // SAFETY: the locks are initialized, and used by this thread and one that ends meanwhile.
+        unsafe {
+            for is_on in [false, true] {
+                IS_ON.store(is_on, Ordering::SeqCst);
+                let mut mutex = libc::PTHREAD_MUTEX_INITIALIZER;
+                let mut lock = libc::PTHREAD_RWLOCK_INITIALIZER;
+                let (at, lock_at) = (&raw mut mutex, &raw mut lock);
+                assert_eq!(mutex_timedlock(at, &raw const past), 0);
+                assert_eq!(mutex_timedlock(at, &raw const past), libc::ETIMEDOUT);
+                assert_eq!(mutex_timedlock(at, &raw const wrong), libc::EINVAL);
+                if Function::ClockMutex.original() != 0 {
+                    let (monotonic, cpu) = (libc::CLOCK_MONOTONIC, libc::CLOCK_THREAD_CPUTIME_ID);
+                    assert_eq!(
+                        mutex_clocklock(at, monotonic, &raw const past),
+                        libc::ETIMEDOUT
+                    );
+                    assert_eq!(libc::pthread_mutex_unlock(at), 0);
+                    assert_eq!(mutex_clocklock(at, cpu, &raw const past), libc::EINVAL);
+                    assert_eq!(mutex_clocklock(at, monotonic, &raw const past), 0);
+                }
+                assert_eq!(libc::pthread_mutex_unlock(at), 0);
+
+                assert_eq!(rwlock_timedwrlock(lock_at, &raw const past), 0);
+                let place = lock_at as usize;
+                let other = std::thread::spawn(move || {
+                    let lock = place as *mut pthread_rwlock_t;
+                    let codes = [
+                        rwlock_timedrdlock(lock, &raw const past),
+                        rwlock_timedwrlock(lock, &raw const past),
+                    ];
+                    assert_eq!(codes, [libc::ETIMEDOUT; 2]);
+                    if Function::ClockRead.original() != 0 {
+                        let clock = libc::CLOCK_MONOTONIC;
+                        let codes = [
+                            rwlock_clockrdlock(lock, clock, &raw const past),
+                            rwlock_clockwrlock(lock, clock, &raw const past),
+                        ];
+                        assert_eq!(codes, [libc::ETIMEDOUT; 2]);
+                    }
+                });
+                assert!(other.join().is_ok());
+                assert_eq!(libc::pthread_rwlock_unlock(lock_at), 0);
+                assert_eq!(rwlock_timedrdlock(lock_at, &raw const past), 0);
+                assert_eq!(libc::pthread_rwlock_unlock(lock_at), 0);
+            }
+            IS_ON.store(false, Ordering::SeqCst);
+        }
+    }
 
     /// The results of the C library are those of the hooks: for a mutex that its owner takes again, one whose owner has died,
     /// and a lock that the thread holds.

@@ -11,5 +11,6 @@
 
 mod hooks;
 mod recorder;
+mod state;
 
 pub use recorder::NativeLockRecorder;

@@ -8,7 +8,8 @@ use hprof_format::model::{LockKind, MonitorRow, MonitorTable};
 use hprof_format::rank::RankedMonitorTable;
 use hprof_wire::control::{Mode, Reply};
 
-use super::hooks::{self, Function, State};
+use super::hooks::{self, Function};
+use super::state::State;
 use crate::native_calls::{Owner, StackNames, entries, set, vm_address};
 use crate::os::clock::LocalTime;
 use crate::recording::{Activity, Context, Incomplete, Nothing, Recorder, left_out};
@@ -123,11 +124,7 @@ impl NativeLockRecorder {
             self.threshold.as_nanos(),
             self.state.stacks.count(),
             entries(Owner::Locks),
-            if self.state.capture.has_java() {
-                'y'
-            } else {
-                'n'
-            },
+            self.state.capture.java_frames(),
         );
         cx.output
             .remark(left_out::of_waits("native_locks", &ranked));
@@ -163,13 +160,8 @@ impl Recorder for NativeLockRecorder {
     }
 
     fn tick(&mut self, cx: &mut Context<'_>) -> Activity {
-        self.names.follow_libraries(LOST);
-        let is_unfinished = self.names.advance_rules(&self.state.capture);
-        match self.names.resolve(cx, &self.state.stacks) {
-            _ if is_unfinished => Activity::Unfinished,
-            true => Activity::Busy,
-            false => Activity::Idle,
-        }
+        let state = self.state;
+        self.names.tick(cx, (&state.capture, &state.stacks), LOST)
     }
 
     fn nothing(&self, _cx: &Context<'_>) -> Option<Nothing> {

@@ -186,11 +186,7 @@ impl NativeRecorder {
             self.state.blocks.all().count(),
             self.state.blocks.unfollowed(),
             entries(Owner::Memory),
-            if self.state.capture.has_java() {
-                'y'
-            } else {
-                'n'
-            },
+            self.state.capture.java_frames(),
         )
     }
 }
@@ -242,13 +238,8 @@ impl Recorder for NativeRecorder {
     }
 
     fn tick(&mut self, cx: &mut Context<'_>) -> Activity {
-        self.names.follow_libraries(LOST);
-        let is_unfinished = self.names.advance_rules(&self.state.capture);
-        match self.names.resolve(cx, &self.state.stacks) {
-            _ if is_unfinished => Activity::Unfinished,
-            true => Activity::Busy,
-            false => Activity::Idle,
-        }
+        let state = self.state;
+        self.names.tick(cx, (&state.capture, &state.stacks), LOST)
     }
 
     fn nothing(&self, _cx: &Context<'_>) -> Option<Nothing> {
