@@ -132,10 +132,7 @@ impl Client {
                 assert!(status.success(), "{status}");
                 return;
             }
-            assert!(
-                begun.elapsed() < Duration::from_secs(20),
-                "the server does not end"
-            );
+            assert!(begun.elapsed() < PATIENCE, "the server does not end");
             thread::sleep(Duration::from_millis(20));
         }
     }

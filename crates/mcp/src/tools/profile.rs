@@ -1,7 +1,7 @@
 //! Profiles: methods, who calls them, what they call, the tree of calls.
 
 use hprof_server::views::profile::{
-    FlameNode, FlameQuery, ProfileQuery, callees, callers, flame, methods,
+    FlameNode, FlameQuery, ProfileFile, ProfileQuery, callees, callers, flame, methods,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -25,6 +25,9 @@ struct Stacks {
     dimension: Option<String>,
     /// The key of a thread, as open lists them, of whose stacks alone the answer is.
     thread: Option<String>,
+    /// On the wall clock, false for stacks of threads that wait for work, too: pools without a task, event loops without an event.
+    /// They are left out without it, and `waits_left_out` has their cost over all threads.
+    busy: Option<bool>,
 }
 
 impl Stacks {
@@ -32,8 +35,17 @@ impl Stacks {
         ProfileQuery {
             dimension: self.dimension.clone(),
             thread: self.thread.clone(),
+            busy: self.busy.unwrap_or(true),
             ..ProfileQuery::default()
         }
+    }
+}
+
+/// Says how much of the wall clock is left out, if any.
+fn without_waits(answer: Answer, left_out: u64) -> Answer {
+    match left_out {
+        0 => answer,
+        left_out => answer.with("waits_left_out", left_out),
     }
 }
 
@@ -53,9 +65,11 @@ impl Question for Methods {
 
     async fn ask(self, session: &Session, call: &Call) -> Result<Answer, Refusal> {
         let (which, query) = (self.stacks.query(), self.page.query()?);
-        let view = move |profile: &_| methods(profile, &which, &query);
-        let table = session.profile(call, &self.stacks.file, view).await?;
-        let answer = self.page.answer(&table);
+        let view = move |profile: &ProfileFile| {
+            Ok((methods(profile, &which, &query)?, profile.left_out(&which)))
+        };
+        let (table, left_out) = session.profile(call, &self.stacks.file, view).await?;
+        let answer = without_waits(self.page.answer(&table), left_out);
         Ok(answer.next(
             "callers of the costliest method: who asks for that work; callees: where it goes",
         ))
@@ -82,9 +96,12 @@ macro_rules! around {
             async fn ask(self, session: &Session, call: &Call) -> Result<Answer, Refusal> {
                 let (which, query) = (self.stacks.query(), self.page.query()?);
                 let method = self.method;
-                let view = move |profile: &_| $view(profile, &which, &method, &query);
-                let table = session.profile(call, &self.stacks.file, view).await?;
-                Ok(self.page.answer(&table).next($next))
+                let view = move |profile: &ProfileFile| {
+                    let table = $view(profile, &which, &method, &query)?;
+                    Ok((table, profile.left_out(&which)))
+                };
+                let (table, left_out) = session.profile(call, &self.stacks.file, view).await?;
+                Ok(without_waits(self.page.answer(&table), left_out).next($next))
             }
         }
     };
@@ -139,8 +156,10 @@ impl Question for CallTreeQuestion {
             least: percent / 100.0,
             with: None,
         };
-        let view = move |profile: &_| flame(profile, &which, &cut);
-        let graph = session.profile(call, &self.stacks.file, view).await?;
+        let view = move |profile: &ProfileFile| {
+            Ok((flame(profile, &which, &cut)?, profile.left_out(&which)))
+        };
+        let (graph, left_out) = session.profile(call, &self.stacks.file, view).await?;
         let mut lines = Vec::new();
         let mut open: Vec<(usize, &FlameNode)> = vec![(0, &graph.root)];
         while let Some((depth, node)) = open.pop() {
@@ -168,6 +187,6 @@ impl Question for CallTreeQuestion {
                 .with("left_out", true)
                 .next("raise least_percent, or give a filter, for the calls that are left out");
         }
-        Ok(answer.next("callers or callees of a method"))
+        Ok(without_waits(answer, left_out).next("callers or callees of a method"))
     }
 }

@@ -416,6 +416,17 @@ impl ProfileFile {
         all.get(at)?.as_ref()
     }
 
+    /// The cost of threads that wait for work, which is left out of what a query with `busy` asks for.
+    pub fn left_out(&self, query: &ProfileQuery) -> u64 {
+        let key = query.dimension.as_deref().filter(|key| !key.is_empty());
+        let at = key.map_or(Some(0), |key| {
+            let mut all = self.weights.iter();
+            all.position(|weights| weights.measure.name() == key)
+        });
+        let busy = at.filter(|_| query.busy).and_then(|at| self.busy(at));
+        busy.map_or(0, |it| it.1)
+    }
+
     fn thread_name(&self, serial: ThreadSerial) -> Cow<'_, str> {
         let thread = self.contents.thread(serial);
         let name = thread.and_then(|thread| thread.name.as_deref());
