@@ -50,6 +50,35 @@ impl Deadlock {
         names.sort_unstable();
         names
     }
+
+    /// Leaves threads out that wait for one of the circle, and for which none waits: HotSpot's report has those from which its
+    /// search has come to the circle (`ThreadService::find_deadlocks_at_safepoint`).
+    fn without_ways_to_it(mut self) -> Self {
+        let mut owners: FxHashMap<&str, &str> = FxHashMap::default();
+        for step in &self.steps {
+            if owners.insert(&step.thread, &step.owner).is_some() {
+                // Names do not tell which of them is meant.
+                return self;
+            }
+        }
+        let Some(mut at) = self.steps.first().map(|step| &*step.thread) else {
+            return self;
+        };
+        // As many steps away from any thread of the chain, the circle is reached.
+        for _ in 0..self.steps.len() {
+            match owners.get(at) {
+                Some(owner) => at = owner,
+                None => return self,
+            }
+        }
+        let mut circle = vec![at.to_owned()];
+        while let Some(&owner) = owners.get(at).filter(|owner| **owner != circle[0]) {
+            circle.push(owner.to_owned());
+            at = owner;
+        }
+        self.steps.retain(|step| circle.contains(&step.thread));
+        self
+    }
 }
 
 /// The part of a dump on deadlocks, whose lines are coming:
@@ -130,7 +159,8 @@ impl Reported {
 
 /// All deadlocks of a dump: those that it reports, and circles of threads that wait for what others hold.
 pub(crate) fn all(dump: &Dump, frames: &Frames) -> Vec<Deadlock> {
-    let mut found = dump.deadlocks.clone();
+    let reported = dump.deadlocks.iter().cloned();
+    let mut found: Vec<Deadlock> = reported.map(Deadlock::without_ways_to_it).collect();
     for circle in circles(dump) {
         if !found.iter().any(|known| known.names() == circle.names()) {
             found.push(circle);

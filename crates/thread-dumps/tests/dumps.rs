@@ -76,6 +76,49 @@ fn deadlocks_are_those_of_the_jvm() {
     }
 }
 
+/// HotSpot reports the thread from which its search has come to a circle, too.
+#[test]
+fn a_thread_that_waits_for_a_deadlock_is_no_part_of_it() {
+    let thread = |name: &str, waits: &str, holds: &str| {
+        format!(
+            "\"{name}\" #1 prio=5 os_prio=0 cpu=1.00ms elapsed=1.00s tid=0x00007f00 nid=0x1 waiting for monitor entry  [0x00007f01]\n   \
+             java.lang.Thread.State: BLOCKED (on object monitor)\n\tat Shop.work(Shop.java:1)\n\t\
+             - waiting to lock <{waits}> (a java.lang.Object)\n{}\n",
+            match holds {
+                "" => String::new(),
+                holds => format!("\t- locked <{holds}> (a java.lang.Object)\n"),
+            }
+        )
+    };
+    let step = |name: &str, waits: &str, owner: &str| {
+        format!(
+            "\"{name}\":\n  waiting to lock monitor 0x00007f02 (object {waits}, a java.lang.Object),\n  \
+             which is held by \"{owner}\"\n\n"
+        )
+    };
+    let (one, two) = ("0x00000000ffd1b6e0", "0x00000000ffd1b6f0");
+    let text = format!(
+        "2026-11-29 20:20:11\nFull thread dump OpenJDK 64-Bit Server VM (17.0.11+9-Debian mixed mode, sharing):\n\n{}{}{}\n\
+         Found one Java-level deadlock:\n=============================\n{}{}{}\
+         Java stack information for the threads listed above:\n===================================================\n\
+         Found 1 deadlock.\n\n",
+        thread("tail", one, ""),
+        thread("first", two, one),
+        thread("second", one, two),
+        step("tail", one, "first"),
+        step("first", two, "second"),
+        step("second", one, "first"),
+    );
+    let report = report(&text);
+    assert_eq!(circles(&report), [["first", "second"]]);
+    assert!(report.deadlocks[0].is_reported);
+    let contended = report
+        .locks
+        .iter()
+        .find(|it| it.owner.as_deref() == Some("first"));
+    assert_eq!(contended.unwrap().waiting, 2);
+}
+
 #[test]
 fn deadlocks_are_inferred_where_the_dump_ends_before_the_report() {
     for (release, text) in DEADLOCKS {
