@@ -2,7 +2,7 @@
 //!
 //! Objects have other identifiers in every dump, but a leak grows at the same place: at the end of
 //! the same shortest path, read as the classes on it. Elements of a list that follow one another
-//! are one step, so that a longer list is the same place. Local variables come last: a thread that stands in a map's method at
+//! are one step, so that a longer list is the same place; fields of the program's classes are others each. Local variables come last: a thread that stands in a map's method at
 //! the moment of one dump would else be the place of all entries there.
 
 use std::hash::Hasher;
@@ -27,6 +27,8 @@ pub struct Place {
     pub before: u64,
     /// The class of the objects here, or `class X` for a class object.
     pub name: String,
+    /// The field by which the place before, of a class of the program, refers to them.
+    pub field: Option<String>,
     /// How many there are.
     pub objects: u64,
     /// Their shallow size, in bytes.
@@ -92,8 +94,8 @@ pub fn places(snapshot: &Snapshot, paths: &ShortestPaths) -> io::Result<Places> 
     let mut places = Places::default();
     for position in 0..paths.len() {
         let object = paths.reached_at(position);
-        let before = paths.before(object).filter(|&before| before != object);
-        let before = before.map_or(0, |before| place_of[before.index()]);
+        let holder = paths.before(object).filter(|&before| before != object);
+        let before = holder.map_or(0, |before| place_of[before.index()]);
         let class_object = graph.class_of_object(object);
         let class = class_object.unwrap_or_else(|| graph.class_of(object));
         let name = &class_names[class.index()];
@@ -107,10 +109,16 @@ pub fn places(snapshot: &Snapshot, paths: &ShortestPaths) -> io::Result<Places> 
             None => (false, 0),
         };
         let mut number = before;
+        let mut field = None;
         if !is_same {
+            let is_programs = |place: &Place| place.of != Writer::Jdk;
+            field = holder
+                .filter(|_| places.get(&before).is_some_and(is_programs))
+                .and_then(|holder| snapshot.field_to(holder, object));
             let mut hasher = FxHasher::default();
             hasher.write_u64(before);
             hasher.write_u8(u8::from(class_object.is_some()));
+            hasher.write(field.unwrap_or_default().as_bytes());
             hasher.write(name.as_bytes());
             // 0 is no place.
             number = hasher.finish().max(1);
@@ -126,6 +134,7 @@ pub fn places(snapshot: &Snapshot, paths: &ShortestPaths) -> io::Result<Places> 
                 Some(_) => format!("class {name}"),
                 None => name.clone(),
             },
+            field: field.map(str::to_owned),
             objects: 0,
             bytes: 0,
             example: object,
@@ -145,9 +154,9 @@ pub fn places(snapshot: &Snapshot, paths: &ShortestPaths) -> io::Result<Places> 
     Ok(places)
 }
 
-/// The names on the path to a place, from the root on. Objects of the JDK before a class of the program are left out: they keep
+/// The places on the path to a place, from the root on. Objects of the JDK before a class of the program are left out: they keep
 /// its loader.
-pub fn path(places: &Places, place: u64) -> Vec<String> {
+pub fn path(places: &Places, place: u64) -> Vec<&Place> {
     let mut steps = Vec::new();
     let mut at = place;
     while let Some(place) = places
@@ -165,6 +174,5 @@ pub fn path(places: &Places, place: u64) -> Vec<String> {
         Some(_) => holders,
         None => 0,
     };
-    let shown = steps.get(from..).unwrap_or_default();
-    shown.iter().map(|it| it.name.clone()).collect()
+    steps.split_off(from.min(steps.len()))
 }

@@ -241,6 +241,13 @@ fn growth_is_at_the_same_path_when_a_thread_holds_it_too() {
         let first = &grown["paths"][0];
         let path = first["path"].as_array().expect("a path");
         assert_eq!(path[0], "class GrowsBehindALocal", "{first}");
+        let words = text(&["growth", &small, &large]);
+        let field = first["field"].as_str().expect("a field");
+        assert!(field.starts_with("GrowsBehindALocal."), "{first}");
+        assert!(
+            words.contains(&format!(" by {field} in objects ")),
+            "{words}"
+        );
         let objects = first["objects"].as_array().expect("objects");
         let factor = objects[1].as_f64().unwrap() / objects[0].as_f64().unwrap();
         assert!((1.9..2.1).contains(&factor), "{first}");

@@ -98,7 +98,8 @@ impl Snapshot {
         list
     }
 
-    fn id_in(&self, field: &[u8]) -> Option<u64> {
+    /// The identifier at the start of a field.
+    pub(super) fn id_in(&self, field: &[u8]) -> Option<u64> {
         let bytes = field.get(..self.graph.id_size().bytes())?;
         Ids::new(bytes, self.graph.id_size()).get(0)
     }

@@ -167,6 +167,29 @@ impl Snapshot {
         self.value(placed.field.basic_type(), values.get(placed.offset..)?)
     }
 
+    /// The first static field of a class object, or field of an instance, that refers to an object.
+    pub(crate) fn field_to(&self, from: ObjectNumber, to: ObjectNumber) -> Option<&str> {
+        let (classes, id) = (self.graph.classes(), self.graph.id(to));
+        if let Some(class) = self.graph.class_of_object(from) {
+            let mut statics = classes.get(class).statics.iter();
+            let found = statics.find(|field| {
+                let kind = BasicType::from_code(field.type_code);
+                kind == Some(BasicType::Object) && field.bits == id
+            });
+            return found.map(|field| &*field.name);
+        }
+        let Some((_, SubRecord::Instance { values, .. })) = self.graph.locate(&self.file, from)
+        else {
+            return None;
+        };
+        let mut fields = classes.fields(self.graph.class_of(from));
+        let found = fields.find(|placed| {
+            placed.field.basic_type() == BasicType::Object
+                && values.get(placed.offset..).and_then(|it| self.id_in(it)) == Some(id)
+        });
+        found.map(|placed| &*placed.field.name)
+    }
+
     /// The object that a field refers to.
     pub fn field_object(&self, object: ObjectNumber, name: &str) -> Option<ObjectNumber> {
         self.field(object, name)?.object()

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use hprof_analysis::growth;
+use hprof_analysis::growth::{self, Place};
 use hprof_analysis::retained::{RetainedBy, RetainedRow, retained_by};
 use serde_json::json;
 
@@ -59,17 +59,65 @@ struct Grown {
 /// Objects at the end of the same path in several dumps.
 #[derive(serde::Serialize)]
 struct Held {
+    /// Classes.
     path: Vec<String>,
+    /// For each of them, the field of the one before that leads to it, where that is of the program.
+    fields: Vec<Option<String>>,
+    /// The last of these fields, as `Class.field`.
+    field: Option<String>,
+    #[serde(skip)]
+    steps: Vec<String>,
+    #[serde(flatten)]
+    counts: Counts,
+}
+
+/// The objects of a place in several dumps.
+#[derive(serde::Serialize)]
+struct Counts {
     objects: Vec<u64>,
     bytes: Vec<u64>,
-    /// One of them in the last dump that has any.
-    example: String,
+    /// The identifier of one of them in the last dump that has any.
+    #[serde(serialize_with = "in_hexadecimal")]
+    example: u64,
+}
+
+fn in_hexadecimal<S: serde::Serializer>(id: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{id:#x}"))
+}
+
+/// A step of a path in words: a class, after the field of the step before that leads to it, where that is of the program.
+fn step(place: &Place) -> String {
+    match &place.field {
+        Some(field) => format!("{field}: {}", place.name),
+        None => place.name.clone(),
+    }
+}
+
+/// The last field that a path names, as `Class.field`.
+fn last_field(path: &[&Place]) -> Option<String> {
+    path.windows(2).rev().find_map(|pair| {
+        let (holder, field) = (&pair[0].name, pair[1].field.as_ref()?);
+        let class = holder.strip_prefix("class ").unwrap_or(holder);
+        Some(format!("{class}.{field}"))
+    })
 }
 
 /// Paths that are shown.
 const PATHS: usize = 10;
 
 impl Held {
+    fn new(path: &[&Place], counts: Counts) -> Self {
+        Self {
+            path: path.iter().map(|it| it.name.clone()).collect(),
+            fields: path.iter().map(|it| it.field.clone()).collect(),
+            field: last_field(path),
+            steps: path.iter().map(|it| step(it)).collect(),
+            counts,
+        }
+    }
+}
+
+impl Counts {
     /// True if there are never fewer objects than before, and more at the end.
     fn grows(&self) -> bool {
         self.objects.windows(2).all(|pair| pair[1] >= pair[0])
@@ -87,23 +135,24 @@ impl Growth {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let mut classes: BTreeMap<String, Grown> = BTreeMap::new();
         let mut live = Vec::new();
-        let mut held: BTreeMap<u64, Held> = BTreeMap::new();
+        let mut counts: BTreeMap<u64, Counts> = BTreeMap::new();
+        let mut all_places = growth::Places::default();
         for (index, file) in self.files.iter().enumerate() {
             // One at a time, so that memory does not grow with the number of dumps.
             let snapshot = snapshot::open(file, &self.look)?;
             live.push(snapshot.dominators().live_bytes());
             let paths = growth::lasting_paths(&snapshot)?;
             let places = growth::places(&snapshot, &paths)?;
-            for (&number, place) in &places {
-                let row = held.entry(number).or_insert_with(|| Held {
-                    path: growth::path(&places, number),
+            for (number, place) in places {
+                let row = counts.entry(number).or_insert_with(|| Counts {
                     objects: vec![0; self.files.len()],
                     bytes: vec![0; self.files.len()],
-                    example: String::new(),
+                    example: 0,
                 });
                 row.objects[index] = place.objects;
                 row.bytes[index] = place.bytes;
-                row.example = format!("{:#x}", snapshot.graph().id(place.example));
+                row.example = snapshot.graph().id(place.example);
+                all_places.entry(number).or_insert(place);
             }
             for row in retained_by(&snapshot, RetainedBy::Family)? {
                 let RetainedRow {
@@ -143,13 +192,18 @@ impl Growth {
         let all = rows.len();
         rows.truncate(if self.top == 0 { usize::MAX } else { self.top });
         let left_out = all - rows.len();
-        let mut held: Vec<Held> = held.into_values().filter(Held::grows).collect();
-        held.sort_by(|a, b| b.by().cmp(&a.by()).then_with(|| a.path.cmp(&b.path)));
-        held.truncate(if self.top == 0 {
+        let mut counts: Vec<(u64, Counts)> = counts.into_iter().collect();
+        counts.retain(|(_, row)| row.grows());
+        counts.sort_by_key(|(number, row)| (Reverse(row.by()), *number));
+        counts.truncate(if self.top == 0 {
             usize::MAX
         } else {
             self.top.min(PATHS)
         });
+        let held = counts.into_iter();
+        let held: Vec<Held> = held
+            .map(|(number, row)| Held::new(&growth::path(&all_places, number), row))
+            .collect();
         let status = ExitCode::from(u8::from(!failed.is_empty()));
         if self.json {
             print_json(&json!({
@@ -197,20 +251,24 @@ impl Growth {
             ));
         }
         for (place, row) in held.iter().enumerate() {
-            let objects: Vec<String> = row.objects.iter().map(|&n| count(n)).collect();
+            let Counts {
+                objects, example, ..
+            } = &row.counts;
+            let objects: Vec<String> = objects.iter().map(|&n| count(n)).collect();
+            let field = row.field.as_ref();
             text.push_str(&format!(
-                "{}. +{} in objects {}, such as {}\n",
+                "{}. +{}{} in objects {}, such as {example:#x}\n",
                 place + 1,
-                bytes(row.by()),
+                bytes(row.counts.by()),
+                field.map_or_else(String::new, |it| format!(" by {}", printable(it))),
                 objects.join(" \u{2192} "),
-                row.example
             ));
-            let (shared, with) = shared_steps(&held[..place], &row.path);
-            if let Some(last) = row.path.get(shared.wrapping_sub(1)) {
+            let (shared, with) = shared_steps(&held[..place], &row.steps);
+            if let Some(last) = row.steps.get(shared.wrapping_sub(1)) {
                 let last = printable(last);
                 text.push_str(&format!("  as {} down to {last}, then\n", with + 1));
             }
-            for (depth, name) in row.path.iter().enumerate().skip(shared) {
+            for (depth, name) in row.steps.iter().enumerate().skip(shared) {
                 text.push_str(&format!("  {:depth$}{}\n", "", printable(name)));
             }
         }
@@ -230,7 +288,7 @@ impl Growth {
 /// than a sentence about them.
 fn shared_steps(before: &[Held], path: &[String]) -> (usize, usize) {
     let shared = |row: &Held| {
-        let both = row.path.iter().zip(path);
+        let both = row.steps.iter().zip(path);
         both.take_while(|(one, other)| one == other).count()
     };
     let found = before.iter().map(shared).enumerate();
@@ -260,10 +318,15 @@ mod tests {
     fn paths_name_the_row_that_shows_their_beginning() {
         let path = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let held = |text: &str| Held {
-            path: path(text),
-            objects: Vec::new(),
-            bytes: Vec::new(),
-            example: String::new(),
+            path: Vec::new(),
+            fields: Vec::new(),
+            field: None,
+            steps: path(text),
+            counts: Counts {
+                objects: Vec::new(),
+                bytes: Vec::new(),
+                example: 0,
+            },
         };
         let before = [held("a b c d"), held("a b c e f"), held("a b c e f")];
         assert_eq!(shared_steps(&before, &path("a b c e f g")), (5, 1));
