@@ -19,7 +19,7 @@ pub struct Peer {
 }
 
 /// Longest wait for anything.
-const PATIENCE: Duration = Duration::from_secs(100);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 impl FrontEnd {
     /// Begins to listen.

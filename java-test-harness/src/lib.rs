@@ -2,7 +2,7 @@
 //!
 //! The folder `java/` holds one program per behaviour. A test picks a JDK, starts a program under
 //! the agent, and looks at the [`Outcome`]: exit status, output, the files left behind, and the
-//! profile as read by this crate's own parsers ([`TextProfile`], [`BinaryProfile`]), which share no
+//! profile as read by own parsers ([`TextProfile`], [`BinaryProfile`]), which share no
 //! code with the product, so that a mistake in its writer cannot hide behind the same mistake in
 //! its reader.
 //!
@@ -31,8 +31,6 @@
 //! * `HPROF_RS_CACHE`: where `scripts/setup` keeps the JDKs.
 
 mod agent;
-mod binary_heap;
-mod binary_profile;
 mod collector;
 mod compile;
 mod front_end;
@@ -45,9 +43,6 @@ pub mod rights;
 mod run;
 mod site_expectation;
 mod stress;
-mod text_heap;
-mod text_profile;
-mod text_sites;
 
 /// Returns whether bytes, as of a file or a reply, have a text in them.
 pub fn contains(bytes: &[u8], text: &[u8]) -> bool {
@@ -55,14 +50,17 @@ pub fn contains(bytes: &[u8], text: &[u8]) -> bool {
 }
 
 pub use agent::{agent_library, control_socket, workspace};
-pub use binary_heap::{BinaryHeap, Content, HeapClass, HeapObject, HeapRoot};
-pub use binary_profile::{BinaryFrame, BinaryProfile, BinarySite, BinaryTable, BinaryTrace};
 pub use collector::Collector;
 pub use compile::{
     classes, classes_compiled_with, classes_for, java_sources, lazy_transformer, preview_classes,
     redefiner, slow_transformer,
 };
 pub use front_end::{FrontEnd, Peer};
+pub use java_test_profiles::{
+    BinaryFrame, BinaryHeap, BinaryProfile, BinarySite, BinaryTable, BinaryTrace, Content,
+    CpuTable, HeapClass, HeapObject, HeapRoot, MonitorDump, Row, SiteRow, SiteTable, TextClass,
+    TextHeap, TextObject, TextProfile, ThreadStart, Trace, UsedMonitor,
+};
 pub use jdk::{Jdk, cache_folder};
 pub use matrix::{each_collector, each_jdk, each_jdk_since, each_release, each_release_since};
 pub use native_cycles::{NativeCycles, native_cycles};
@@ -71,6 +69,3 @@ pub use process::{Signal, measure};
 pub use run::{Run, Running};
 pub use site_expectation::SiteExpectation;
 pub use stress::Stress;
-pub use text_heap::{TextClass, TextHeap, TextObject};
-pub use text_profile::{CpuTable, MonitorDump, Row, TextProfile, ThreadStart, Trace, UsedMonitor};
-pub use text_sites::{SiteRow, SiteTable};

@@ -61,7 +61,7 @@ impl Run {
             main: Vec::new(),
             variables: Vec::new(),
             closed: Vec::new(),
-            time_limit: Duration::from_secs(120),
+            time_limit: Duration::from_secs(300),
             blocked: Vec::new(),
             folder: folder.unwrap_or_else(|error| panic!("no temporary folder: {error}")),
         }
