@@ -146,6 +146,16 @@ fn shown(symbol: &[u8]) -> String {
     bracketed.chars().map(plain).collect()
 }
 
+/// The cases in which a property is tried: `PROPTEST_CASES`, which is set where a tool makes the tests slow, or this number.
+#[cfg(test)]
+fn cases(number: u32) -> proptest::test_runner::Config {
+    use proptest::test_runner::Config;
+    match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => Config::default(),
+        None => Config::with_cases(number),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

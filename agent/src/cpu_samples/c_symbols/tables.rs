@@ -189,7 +189,7 @@ mod tests {
             0 => index.index(length),
             _ => index.index(length.min(0x400)),
         };
-        proptest!(ProptestConfig::with_cases(300), |(spoils in spoils, length in any::<prop::sample::Index>())| {
+        proptest!(super::super::cases(300), |(spoils in spoils, length in any::<prop::sample::Index>())| {
             let mut spoilt = file.clone();
             for (index, byte) in spoils {
                 if !spoilt.is_empty() {

@@ -195,7 +195,7 @@ fn spoilt_section() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 3_000 } else { 200_000 }))]
+    #![proptest_config(super::super::cases(if cfg!(debug_assertions) { 3_000 } else { 200_000 }))]
 
     /// A file may be of anybody: its rules are in order, no more than asked for, and each fits into its memory.
     #[test]
