@@ -29,8 +29,8 @@ const MAX_CHECKS: u64 = if cfg!(debug_assertions) {
 };
 /// Where no option asks for the walk, the first stacks are all compared, later ones one in N: a JVM prepares hundreds
 /// of classes while it starts.
-const FIRST_CHECKS: u64 = 2 * MIN_CHECKS;
-const CHECKED_LATER: u64 = 16;
+const FIRST_CHECKS: u64 = MIN_CHECKS + 4;
+const CHECKED_LATER: u64 = 64;
 /// Samples with the methods of `AsyncGetCallTrace` after which the walk is used, if they are three of four.
 const MIN_AGREED: u64 = 16;
 /// Samples that are compared at most; a walk that has not proved itself by then is not used.
