@@ -306,6 +306,39 @@ fn an_event_that_no_thread_had_has_a_line() {
     expect(&outcome, &[line], false);
 }
 
+/// Each thread needs an open file.
+#[test]
+fn an_event_without_open_files_has_a_line() {
+    let options = "event=page-faults";
+    let outcome = run_with(Jdk::compiler(), "timers", options, SPIN).expect_status(0);
+    if outcome.stderr.contains("event=page-faults: ") {
+        eprintln!("the kernel refuses: {}", outcome.stderr);
+        return;
+    }
+    let line = "a thread is not sampled, as its event cannot be counted: ";
+    let lines = outcome.stderr.lines().filter(|it| it.contains(line));
+    assert_eq!(lines.count(), 1, "{}", outcome.stderr);
+    let text = String::from_utf8_lossy(&outcome.bytes("java.hprof.txt")).into_owned();
+    let mark = "# hprof-rs nothing: mode=cpu event=page-faults has no sample with a stack: each thread needs an open file";
+    let marks = text.lines().filter(|line| line.starts_with(mark));
+    assert_eq!(marks.count(), 1, "{text}");
+}
+
+/// Allocations count, by stacks of native code alone.
+#[test]
+fn stacks_without_java_have_a_line_and_a_counter() {
+    let outcome = run_with(Jdk::compiler(), "exports", "native=1", COUNTED).expect_status(0);
+    let line =
+        "native=: stacks of this VM are not as the agent knows them: they have no frames of Java";
+    let lines = outcome.stderr.lines().filter(|it| it.contains(line));
+    assert_eq!(lines.count(), 1, "{}", outcome.stderr);
+    let text = String::from_utf8_lossy(&outcome.bytes("java.hprof.txt")).into_owned();
+    let counters = text.lines().find(|line| line.contains("native_samples="));
+    let counters = counters.unwrap_or_else(|| panic!("{text}"));
+    assert!(counters.ends_with(" java_frames=n"), "{counters}");
+    assert!(outcome.profile().counter("native_samples") > 0);
+}
+
 /// Classes that are loaded before the agent rewrites them are refused, later ones are not.
 #[test]
 fn a_part_that_the_vm_refuses_has_a_line() {

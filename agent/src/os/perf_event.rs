@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use crate::options::{EventSampling, KernelEvent};
 use crate::os::functions::{self, Function, NotFound};
+use crate::vm::Fault;
 
 /// `struct perf_event_attr` in its second version, which all kernels since 2.6.33 take (`PERF_ATTR_SIZE_VER1`).
 #[repr(C)]
@@ -200,6 +201,9 @@ impl PerfEvent {
     /// # Errors
     /// The kernel's error: `ESRCH` if the thread has ended, `EMFILE` if the process has too many open files.
     pub fn start(&self, tid: i32, signal: i32, value: usize) -> io::Result<i32> {
+        if Fault::NoTimers.is_wanted() {
+            return Err(io::Error::from_raw_os_error(libc::EMFILE));
+        }
         let file = self.open(tid)?;
         let owner = [F_OWNER_TID, tid];
         // SAFETY: the descriptor is ours; the kernel reads the owner, a local of two ints as `f_owner_ex` is.
