@@ -398,7 +398,7 @@ fn attach(running: &Running, options: &str) -> String {
         let began = Instant::now();
         while !Path::new(&socket).exists() {
             assert!(
-                began.elapsed() < Duration::from_secs(60),
+                began.elapsed() < Duration::from_secs(240),
                 "no attach listener"
             );
             std::thread::sleep(Duration::from_millis(20));

@@ -37,7 +37,7 @@ fn graph(script: &Path, outcome: &Outcome) -> String {
         .arg(outcome.path("java.hprof.txt"))
         .spawn()
         .expect("python3 starts");
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(240);
     let status = loop {
         if let Some(status) = child.try_wait().expect("a child") {
             break status;

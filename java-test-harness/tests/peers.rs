@@ -143,7 +143,7 @@ fn a_front_end_that_reads_slowly_does_not_hold_the_end_of_the_program() {
         let read = reader.join().expect("it only reads");
         // Bytes that fit the kernel's buffers are sent at once, so only a part is waited for.
         assert!(
-            took < Duration::from_secs(30),
+            took < Duration::from_secs(90),
             "{took:?}, {read} bytes read"
         );
         let profile = outcome.binary_profile(&format!("java.hprof.{}", outcome.pid));
@@ -177,7 +177,7 @@ fn a_flood_of_commands_keeps_neither_the_program_nor_its_end() {
     let told = Instant::now();
     let outcome = running.finish().expect_status(0);
     let took = told.elapsed();
-    assert!(took < Duration::from_secs(20), "{took:?}");
+    assert!(took < Duration::from_secs(60), "{took:?}");
     assert_eq!(outcome.files(), ["end", "go"]);
     flood.join().expect("it only writes");
     let bytes = peer.finish();

@@ -61,7 +61,7 @@ fn assert_nothing_is_left(scene: &Scene, running: &Running) {
     let began = Instant::now();
     while !threads(running).is_empty() {
         assert!(
-            began.elapsed() < Duration::from_secs(10),
+            began.elapsed() < Duration::from_secs(180),
             "{:?}",
             threads(running)
         );
@@ -406,7 +406,7 @@ fn the_other_jvms_of_a_command_run_undisturbed() {
     let printed = String::from_utf8_lossy(&ended.stdout).into_owned();
     assert!(printed.ends_with("\n0\n"), "{printed}");
     assert!(!stderr(&ended).contains("is lost"), "{}", stderr(&ended));
-    assert!(began.elapsed() < Duration::from_secs(60));
+    assert!(began.elapsed() < Duration::from_secs(180));
 }
 
 #[test]
@@ -478,7 +478,7 @@ fn assert_recorded_from_outside(scene: &Scene, is_meant: impl Fn(&serde_json::Va
         if let Some(row) = found {
             break row["pid"].to_string();
         }
-        assert!(began.elapsed() < Duration::from_secs(60), "{all}");
+        assert!(began.elapsed() < Duration::from_secs(180), "{all}");
         std::thread::sleep(Duration::from_millis(100));
     };
     let record = ["record", &pid, "-d", "2", "-o", "outside.collapsed"];

@@ -305,7 +305,7 @@ fn a_jvm_that_is_stopped_is_named_at_once() {
         assert!(said.contains(&format!("kill -CONT {pid}")), "{said}");
     }
     // Nothing was waited for: an answer may take a minute.
-    assert!(began.elapsed() < Duration::from_secs(20));
+    assert!(began.elapsed() < Duration::from_secs(50));
     resume(&jvm);
     assert!(!names(&report(&scene, &[&pid])).is_empty());
 }

@@ -314,7 +314,7 @@ impl Site {
     fn eventually(&self, what: &str, is_so: impl Fn() -> bool) {
         let began = Instant::now();
         while !is_so() {
-            assert!(began.elapsed() < Duration::from_secs(30), "{what}");
+            assert!(began.elapsed() < Duration::from_secs(120), "{what}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }

@@ -22,7 +22,7 @@ const VARIABLE: &str = "HPROF_RS_FLEET";
 /// Bytes of a dump for each round of [`MadeDump`].
 const ROUND_BYTES: u64 = 620;
 /// How long a dump of 20 MB may take, with all that is killed meanwhile.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// The numbers of dumps, and the sizes of the smallest and the largest in bytes.
 fn wanted() -> (u64, u64, u64) {

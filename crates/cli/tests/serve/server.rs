@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::support::Scene;
 
 /// The limit of every wait; a machine under load is slow.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_secs(240);
 
 /// Waits until a value is there.
 pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {

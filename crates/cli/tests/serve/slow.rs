@@ -15,7 +15,7 @@ use crate::support::Scene;
 /// Connections that read slowly: more than a server takes.
 const READERS: usize = 1_200;
 /// The deadline of a connection's bytes.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// Raises the limit of open files of this process for many connections.
 fn raise_files() {

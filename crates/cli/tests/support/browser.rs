@@ -14,7 +14,7 @@ use tempfile::TempDir;
 /// The version of axe-core that `scripts/setup browser` fetches.
 const AXE: &str = "4.12.1";
 /// How long a page may take for what a test waits for.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// Special keys of WebDriver.
 pub mod keys {

@@ -101,7 +101,7 @@ macro_rules! rules {
         }
 
         /// Judges a recording by all rules.
-        pub(crate) fn judge(recorded: &Recorded) -> Findings {
+        pub fn judge(recorded: &Recorded) -> Findings {
             let mut findings = Vec::new();
             let mut not_judged = Vec::new();
             $(

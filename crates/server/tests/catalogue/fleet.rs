@@ -11,7 +11,7 @@ use super::{LONG, add, claim, claim_as, error, new_dump, open};
 use crate::postgres::Cluster;
 
 /// The limit of every wait.
-const DEADLINE: Duration = Duration::from_secs(30);
+const DEADLINE: Duration = Duration::from_secs(120);
 
 #[test]
 fn many_who_start_at_once_make_one_schema_and_none_takes_a_later_one() {

@@ -11,7 +11,7 @@ use super::{add, claim, new_dump, open};
 use crate::postgres::Cluster;
 
 /// The limit of every wait.
-const DEADLINE: Duration = Duration::from_secs(30);
+const DEADLINE: Duration = Duration::from_secs(120);
 
 #[test]
 fn a_database_that_is_away_is_an_answer_at_once_and_its_return_is_noticed() {
@@ -31,7 +31,7 @@ fn a_database_that_is_away_is_an_answer_at_once_and_its_return_is_noticed() {
         assert!(!problem.detail.contains("hprof@"), "{}", problem.detail);
     }
     assert!(
-        began.elapsed() < Duration::from_secs(10),
+        began.elapsed() < Duration::from_secs(40),
         "{:?}",
         began.elapsed()
     );
@@ -72,7 +72,7 @@ fn a_database_that_says_nothing_is_given_up() {
     let failure = opened.err().unwrap();
     assert!(matches!(failure, CatalogueError::Away(_)), "{failure}");
     assert!(
-        began.elapsed() < Duration::from_secs(20),
+        began.elapsed() < Duration::from_secs(60),
         "{:?}",
         began.elapsed()
     );

@@ -99,7 +99,7 @@ fn storage_that_stays_broken_is_told_in_time_and_without_keys() {
         s3.faults.set(1, &[fault]);
         let began = Instant::now();
         let error = other.dump(&dump).unwrap_err();
-        assert!(began.elapsed() < Duration::from_secs(8), "{fault:?}");
+        assert!(began.elapsed() < Duration::from_secs(25), "{fault:?}");
         assert!(
             matches!(StoreFault::of(&error), Some(StoreFault::Unavailable(_))),
             "{error}"

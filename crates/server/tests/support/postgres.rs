@@ -16,7 +16,7 @@ use tempfile::TempDir;
 /// The user `nobody`.
 const NOBODY: u32 = 65_534;
 /// How long a start may take on a busy machine.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_secs(240);
 
 /// A PostgreSQL server that ends with the test.
 pub struct Cluster {

@@ -61,7 +61,7 @@ const checked = (storage, size) => {
   assert.deepEqual(upload.completion.etags, Array.from(upload.parts, (_, at) => `"etag-${at + 1}"`));
 };
 
-test("pieces go to the storage, several at once, and none through the server", { ...options, timeout: 60_000 }, async () => {
+test("pieces go to the storage, several at once, and none through the server", { ...options, timeout: 600_000 }, async () => {
   const { storage, server, page, through, end } = await scene();
   await choose(page, "straight.hprof", 33_000_001);
   await page.getByText("straight to the storage").waitFor();
@@ -72,7 +72,7 @@ test("pieces go to the storage, several at once, and none through the server", {
   await end();
 });
 
-test("the hash is right at every length around a block, and of an empty file", { ...options, timeout: 60_000 }, async () => {
+test("the hash is right at every length around a block, and of an empty file", { ...options, timeout: 600_000 }, async () => {
   const { storage, server, page, end } = await scene({ pieceBytes: 1000 });
   for (const size of [0, 1, 55, 56, 63, 64, 65, 119, 120, 128, 999, 1000, 1001]) {
     await choose(page, `of-${size}.hprof`, size);
@@ -83,7 +83,7 @@ test("the hash is right at every length around a block, and of an empty file", {
   await end();
 });
 
-test("pieces that fail are sent again, and those that came are not", { ...options, timeout: 60_000 }, async () => {
+test("pieces that fail are sent again, and those that came are not", { ...options, timeout: 600_000 }, async () => {
   const { storage, server, page, through, end } = await scene();
   storage.faults = [undefined, 503, "break", 403];
   await choose(page, "again.hprof", 25_000_000);
@@ -94,7 +94,7 @@ test("pieces that fail are sent again, and those that came are not", { ...option
   await end();
 });
 
-test("an upload continues after a pause and after a reload with the pieces that the storage has", { ...options, timeout: 60_000 }, async () => {
+test("an upload continues after a pause and after a reload with the pieces that the storage has", { ...options, timeout: 600_000 }, async () => {
   const { storage, server, page, end } = await scene({ viewport: PHONE });
   let release;
   storage.hold = new Promise((resolve) => (release = resolve));
@@ -116,7 +116,7 @@ test("an upload continues after a pause and after a reload with the pieces that 
   await end();
 });
 
-test("an upload that is removed goes from the storage too", { ...options, timeout: 60_000 }, async () => {
+test("an upload that is removed goes from the storage too", { ...options, timeout: 600_000 }, async () => {
   const { storage, page, end } = await scene();
   storage.hold = new Promise(() => undefined);
   await choose(page, "removed.hprof", 25_000_000);
@@ -126,7 +126,7 @@ test("an upload that is removed goes from the storage too", { ...options, timeou
   await end();
 });
 
-test("an upload that somebody dropped from the storage begins anew", { ...options, timeout: 60_000 }, async () => {
+test("an upload that somebody dropped from the storage begins anew", { ...options, timeout: 600_000 }, async () => {
   const { storage, server, page, end } = await scene();
   let release;
   storage.hold = new Promise((resolve) => (release = resolve));
@@ -145,7 +145,7 @@ for (const [name, settings, faults] of [
   ["cannot be reached", {}, ["break", "break", "break"]],
   ["refuses", {}, [403, 403]],
 ]) {
-  test(`a storage that ${name} leaves the upload to the server`, { ...options, timeout: 60_000 }, async () => {
+  test(`a storage that ${name} leaves the upload to the server`, { ...options, timeout: 600_000 }, async () => {
     const { storage, server, page, through, end } = await scene(settings);
     storage.faults = faults;
     await choose(page, "through.hprof", 12_000_000);
@@ -158,7 +158,7 @@ for (const [name, settings, faults] of [
   });
 }
 
-test("the policy of the page names the storage, and that alone", { ...options, timeout: 60_000 }, async () => {
+test("the policy of the page names the storage, and that alone", { ...options, timeout: 600_000 }, async () => {
   const { storage, page, end } = await scene();
   const blocked = await page.evaluate(async () => {
     const seen = new Promise((resolve) => document.addEventListener("securitypolicyviolation", (event) => resolve(event.blockedURI)));

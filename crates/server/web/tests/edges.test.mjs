@@ -239,7 +239,7 @@ test("profiles that count different things are not offered for a comparison", op
   await close();
 });
 
-test("comparisons, dialogs, menus, waiting pages and the sign-in have contrast and roles, light and dark", { ...options, timeout: 200_000 }, async () => {
+test("comparisons, dialogs, menus, waiting pages and the sign-in have contrast and roles, light and dark", { ...options, timeout: 900_000 }, async () => {
   const closed = await start({ token: "s3cret" });
   for (const [viewport, colorScheme] of [[LAPTOP, "light"], [LAPTOP, "dark"], [PHONE, "dark"]]) {
     const where = `${colorScheme} ${viewport.width}`;

@@ -20,7 +20,7 @@ after(async () => {
 const open = (path, more) => openPage(browser, server.url + path, more);
 const rows = (page) => page.locator(".grid-body .row");
 
-test("every question is drawn, has contrast and fits, in both languages, light and dark, on a laptop and a phone", { ...options, timeout: 120_000 }, async () => {
+test("every question is drawn, has contrast and fits, in both languages, light and dark, on a laptop and a phone", { ...options, timeout: 900_000 }, async () => {
   const addresses = ["/fleet", "/fleet/growth", "/fleet/growth?service=unknown", "/fleet/suspects", "/fleet/suspects?suspect=0a1b2c3d4e5f6071", "/fleet/suspects?suspect=00", "/fleet/regressions", "/fleet/regressions?service=checkout", "/fleet/waste", "/fleet/nowhere"];
   for (const [viewport, colorScheme, language] of [[LAPTOP, "light", "en"], [LAPTOP, "dark", "zh"], [PHONE, "light", "zh"], [PHONE, "dark", "en"]]) {
     const { page, close } = await open("/fleet", { viewport, colorScheme });

@@ -31,7 +31,7 @@ const record = (jvms, id = "4711") => jvms.act(jvms.jvms.get(id), "attach", { mo
 const samples = (page) => page.locator(".timeline .dim[role=status]").textContent().then((text) => Number(/[\d,]+/.exec(text)[0].replaceAll(",", "")));
 const grows = (page, before) => page.waitForFunction((before) => Number(/[\d,]+/.exec(document.querySelector(".timeline .dim[role=status]").textContent)?.[0].replaceAll(",", "")) > before, before);
 
-test("every view of a running JVM draws, in light and dark, on a laptop and a phone", { ...options, timeout: 120_000 }, async () => {
+test("every view of a running JVM draws, in light and dark, on a laptop and a phone", { ...options, timeout: 900_000 }, async () => {
   for (const [viewport, colorScheme] of [[LAPTOP, "light"], [LAPTOP, "dark"], [PHONE, "light"]]) {
     const { page, jvms, close } = await open("/", { viewport, colorScheme });
     await page.getByRole("link", { name: "com.acme.shop.Main", exact: true }).waitFor();

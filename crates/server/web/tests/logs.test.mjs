@@ -228,7 +228,7 @@ test("files that are dropped at once are chosen when they have come", options, a
   await page.locator(".drop").dispatchEvent("drop", { dataTransfer: data });
   const bar = page.getByRole("group", { name: "Chosen analyses" });
   await bar.getByText("3 chosen").waitFor();
-  await bar.getByRole("button", { name: "Join as one log" }).click({ timeout: 20_000 });
+  await bar.getByRole("button", { name: "Join as one log" }).click({ timeout: 120_000 });
   await page.getByText(/gc\.log \(3 files\)/).first().waitFor();
   await close();
 });

@@ -27,7 +27,7 @@ const HEAP = ["overview", "suspects", "dominators", "dominators?by=class", "tree
 const TABS = ["entries", "fields", "out", "in", "path", "retained"];
 const PROFILE = ["flame", "flame?q=Pattern", "flame?invert=1", "methods", "tree", "compare"];
 
-test("every view draws, tells no lies of roles and has contrast, in light and dark, on a laptop and a phone", { ...options, timeout: 300_000 }, async () => {
+test("every view draws, tells no lies of roles and has contrast, in light and dark, on a laptop and a phone", { ...options, timeout: 900_000 }, async () => {
   const shop = idOf("shop-prod-eu1.hprof");
   const cpu = idOf("checkout-cpu.txt");
   const addresses = ["/", "/nowhere", ...HEAP.map((view) => `/dumps/${shop}/${view}`), ...TABS.map((tab) => `/dumps/${shop}/dominators?select=0x7f0000000018&show=${tab}`), ...PROFILE.map((view) => `/dumps/${cpu}/${view}`), `/dumps/${idOf("half")}`, `/dumps/${idOf("script")}`];

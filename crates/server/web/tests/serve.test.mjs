@@ -11,7 +11,7 @@ import { audit, browserPath, launch } from "./browser.mjs";
 import { writeDump } from "./made-dump.mjs";
 
 const command = process.env.HPROF_RS_COMMAND;
-const options = { skip: !command ? "HPROF_RS_COMMAND is not set" : browserPath ? false : "there is no Chromium", timeout: 300_000 };
+const options = { skip: !command ? "HPROF_RS_COMMAND is not set" : browserPath ? false : "there is no Chromium", timeout: 900_000 };
 const data = fileURLToPath(new URL("../../../format/tests/data/", import.meta.url));
 const HEAP = join(data, "hprof-32.bin");
 const SITES = join(data, "heap-sites-b.hprof");

@@ -22,7 +22,7 @@ const EVIL = "<img src=x onerror=window.hacked=1>.\u202efield";
 
 const step = (by, rules, figures = FIGURES) => ({ by, rules: { ...NONE, ...rules }, figures });
 
-test("the overview tells each step, and the list that there was one", { ...options, timeout: 60_000 }, async () => {
+test("the overview tells each step, and the list that there was one", { ...options, timeout: 600_000 }, async () => {
   const dump = server.jobs.dumps[0];
   for (const [steps, has, lacks] of [
     [[step("server", {})], ["This server took contents out", "Contents of strings and arrays went.", "Threads have numbers instead of names.", "1.2 MB emptied, 33 texts", "7 secrets found"], ["stay"]],
@@ -49,7 +49,7 @@ test("the overview tells each step, and the list that there was one", { ...optio
   await close();
 });
 
-test("the steps are told in Chinese on the Chinese page", { ...options, timeout: 60_000 }, async () => {
+test("the steps are told in Chinese on the Chinese page", { ...options, timeout: 600_000 }, async () => {
   const dump = server.jobs.dumps[0];
   Object.assign(dump, { strippings: [step("server", { keep_strings: true })], stripped: true });
   const { page, close } = await openPage(browser, `${server.url}/dumps/${dump.id}/overview`, { locale: "zh-CN" });

@@ -19,7 +19,7 @@ after(async () => {
 
 const open = (path) => openPage(browser, server.url + path);
 
-test("an upload shows progress, survives a lost connection, and its analysis ends on the list", { ...options, timeout: 60_000 }, async () => {
+test("an upload shows progress, survives a lost connection, and its analysis ends on the list", { ...options, timeout: 600_000 }, async () => {
   const { page, close } = await open("/");
   server.jobs.breakAt = 20_000_000;
   const size = 40_000_000;
@@ -45,7 +45,7 @@ test("an upload shows progress, survives a lost connection, and its analysis end
   await close();
 });
 
-test("an upload waits and continues after the server was slow or asked too often", { ...options, timeout: 60_000 }, async () => {
+test("an upload waits and continues after the server was slow or asked too often", { ...options, timeout: 600_000 }, async () => {
   const { page, close } = await open("/");
   const refused = [];
   await page.route("**/api/v1/uploads/*", (route) => {
@@ -66,7 +66,7 @@ test("an upload waits and continues after the server was slow or asked too often
   await close();
 });
 
-test("an upload continues after a reload when the file is chosen again", { ...options, timeout: 60_000 }, async () => {
+test("an upload continues after a reload when the file is chosen again", { ...options, timeout: 600_000 }, async () => {
   const { page, close } = await open("/");
   const choose = () => page.locator("#files").evaluate((input) => {
     const files = new DataTransfer();
@@ -97,7 +97,7 @@ test("an upload continues after a reload when the file is chosen again", { ...op
   await close();
 });
 
-test("several files that are chosen together are sent one by one", { ...options, timeout: 60_000 }, async () => {
+test("several files that are chosen together are sent one by one", { ...options, timeout: 600_000 }, async () => {
   const { page, close } = await open("/");
   const names = ["first.hprof", "second.hprof", "third.hprof"];
   const chosen = page.waitForEvent("filechooser");
