@@ -70,7 +70,8 @@ public class LeakCorpus {
     private static final String[] FAMILIES = {
         "LeakHolders", "LeakNodes", "LeakThreads", "LeakLives", "LeakFlows", "LeakKinds", "LeakShapes",
         "LeakRegistries", "LeakNewer", "LeakCaches", "LeakTasks", "LeakServices", "LeakViews", "LeakStores",
-        "LeakPrograms", "LeakMaps", "LeakJdk", "LeakPools", "HealthyHeaps",
+        "LeakPrograms", "LeakMaps", "LeakJdk", "LeakPools", "LeakContainers", "LeakOperators", "LeakLibraries",
+        "HealthyHeaps", "HealthyServices",
     };
 
     private static Class<?> family(String name) {

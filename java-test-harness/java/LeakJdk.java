@@ -24,10 +24,20 @@ final class LeakJdk {
 
     @LeakCorpus.Answer(
         says = {"loggers", "java.util.logging.Logger", "15,000", "\"request*\"", "LeakJdk.loggers"},
-        tells = "Logger.getLogger")
+        tells = "Logger.getLogger",
+        since = 9)
     static void loggersByRequest(LeakCorpus.Dump dump) {
         loggers = new ArrayList<>();
         for (int i = 0; i < 15_000; i++) loggers.add(Logger.getLogger("request" + i));
+    }
+
+    // On JDK 8 the list with the loggers is larger than what the manager has of them.
+    @LeakCorpus.Answer(
+        says = {"The static field LeakJdk.loggers", "15,000 elements", "15,000 objects of class java.util.logging.Logger"},
+        holder = "LeakJdk.loggers",
+        until = 8)
+    static void loggersInAList(LeakCorpus.Dump dump) {
+        loggersByRequest(dump);
     }
 
     @LeakCorpus.Answer(
@@ -82,12 +92,22 @@ final class LeakJdk {
 
     @LeakCorpus.Answer(
         says = {"resource bundles", "java.util.ResourceBundle.cacheList", "java.util.concurrent.ConcurrentHashMap with"},
-        tells = "ResourceBundle.getBundle")
+        tells = "ResourceBundle.getBundle",
+        since = 9)
     static void bundlesByLocale(LeakCorpus.Dump dump) {
         for (int i = 0; i < 6000; i++) {
             Locale locale = new Locale("en", "US", "tenant" + i);
             ResourceBundle.getBundle("LeakJdk$Words", locale).getString("greeting");
         }
+    }
+
+    // JDK 8 keeps more for the locales than for the bundles, in a cache of its own.
+    @LeakCorpus.Answer(
+        says = {"cached locales", "sun.util.locale.BaseLocale.CACHE", "java.util.concurrent.ConcurrentHashMap with 6,0"},
+        tells = "new Locale",
+        until = 8)
+    static void localesByTenant(LeakCorpus.Dump dump) {
+        bundlesByLocale(dump);
     }
 
     static List<ZipFile> archives;

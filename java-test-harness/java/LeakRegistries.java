@@ -136,7 +136,9 @@ final class LeakRegistries {
     static final Set<Reference<?>> HANDLES = Collections.synchronizedSet(new HashSet<>());
 
     @LeakCorpus.Answer(
-        says = {"LeakRegistries", "HANDLES", "3,000 objects of class LeakRegistries$Handle whose referents are gone"})
+        says = {"LeakRegistries", "HANDLES", "3,000 objects of class LeakRegistries$Handle whose referents are gone",
+            "which hold 3,000 objects of class byte[], and wait in the queue of the static field LeakRegistries.QUEUE"},
+        tells = "no thread has the queue on its stack")
     static void phantomsThatNothingPolls(LeakCorpus.Dump dump) throws Exception {
         for (int i = 0; i < 3000; i++) HANDLES.add(new Handle(new Object(), QUEUE));
         enqueueReferences();
@@ -161,7 +163,9 @@ final class LeakRegistries {
     }
 
     @LeakCorpus.Answer(
-        says = {"LeakRegistries.CLEANER", "objects of class jdk.internal.ref.CleanerImpl$PhantomCleanableRef"})
+        says = {"LeakRegistries.CLEANER", "objects of class jdk.internal.ref.CleanerImpl$PhantomCleanableRef",
+            "which hold 3,000 objects of class LeakRegistries$State, and wait in a queue for the thread \"Cleaner-0\""},
+        tells = "is in LeakRegistries.lambda$cleanerBacklog$")
     static void cleanerBacklog(LeakCorpus.Dump dump) throws Exception {
         Semaphore never = new Semaphore(0);
         CountDownLatch hasBegun = new CountDownLatch(1);

@@ -260,7 +260,8 @@ final class LeakViews {
     static ReferenceQueue<Object> evicted;
 
     @LeakCorpus.Answer(
-        says = {"static field LeakViews.evicted", "4,000 objects of class LeakViews$Evicted"})
+        says = {"static field LeakViews.evicted", "4,000 objects of class LeakViews$Evicted"},
+        tells = "no thread has the queue on its stack")
     static void queueThatNothingPolls(LeakCorpus.Dump dump) throws Exception {
         evicted = new ReferenceQueue<>();
         Set<Evicted> all = new HashSet<>();

@@ -5,7 +5,8 @@ mod next;
 
 use hprof_analysis::graph::ReferenceKind;
 use hprof_analysis::leaks::{
-    ClassShare, Copies, Filling, Finding, Holder, Leaks, References, Subject, Suspect,
+    ClassShare, Copies, Filling, Finding, Holder, Leaks, Poller, References, Subject, Suspect,
+    Waiting,
 };
 use serde::Serialize;
 
@@ -113,6 +114,7 @@ pub fn sentences(suspect: &Suspect) -> Vec<String> {
         );
     }
     sentences.extend(finding.filling.as_ref().map(filling));
+    sentences.extend(finding.waiting.as_ref().map(waiting));
     sentences.extend(finding.direct.map(|direct| {
         let much = bytes(direct.capacity);
         match direct.buffers {
@@ -228,6 +230,7 @@ fn filling(filling: &Filling) -> String {
             are_loaders,
             copies,
             references,
+            within,
             ..
         } => {
             let much = bytes(*average);
@@ -235,8 +238,12 @@ fn filling(filling: &Filling) -> String {
                 1 => format!("The object of class {class} keeps {much} alive"),
                 _ => format!("Each object of class {class} keeps {much} alive on average"),
             };
-            if *are_loaders {
-                text.push_str(", with all classes that it has loaded");
+            match (are_loaders, within) {
+                (true, Some(_)) => {
+                    text.push_str(", with a class loader and all classes that this has loaded")
+                }
+                (true, None) => text.push_str(", with all classes that it has loaded"),
+                (false, _) => {}
             }
             if let Some(nodes) = nodes {
                 text.push_str(&format!(", in a {nodes}"));
@@ -267,6 +274,31 @@ fn gone_or_soft(references: &References) -> Option<String> {
         " Only soft references hold these: the collector frees them before memory runs out."
             .to_owned()
     })
+}
+
+/// The references that wait in a queue, and the thread that has to take them out.
+fn waiting(waiting: &Waiting) -> String {
+    let number = count(waiting.references);
+    let field = waiting.field.as_ref();
+    let queue = field.map_or("a queue".to_owned(), |it| {
+        format!("the queue of {}", it.name)
+    });
+    let start = format!("{number} references wait in {queue}, since their referents are gone");
+    match &waiting.thread {
+        Some(Poller {
+            name,
+            method: Some(method),
+        }) => format!(
+            "{start}. The thread \"{name}\", which has the queue on its stack, is in {method}: what they hold stays until \
+             it takes them out."
+        ),
+        Some(Poller { name, method: None }) => format!(
+            "{start}: what they hold stays until the thread \"{name}\", which has the queue on its stack, takes them out."
+        ),
+        None => format!(
+            "{start}, and no thread has the queue on its stack: what they hold stays until the program polls it."
+        ),
+    }
 }
 
 fn loaded_again(copies: &Copies) -> String {

@@ -32,7 +32,10 @@ const TOGETHER: usize = 9;
 /// The variable that asks for all cases on every JDK.
 const ALL: &str = "HPROF_RS_ALL_LEAKS";
 
-/// The variable with the file for the table of the cases on [`MAIN`].
+/// The variable that asks only for the cases whose names contain one of some words, divided by commas.
+const ONLY: &str = "HPROF_RS_LEAKS";
+
+/// The variable with the folder for the table of the cases on [`MAIN`], and for what was wrong on each JDK.
 const TABLE: &str = "HPROF_RS_LEAK_TABLE";
 
 /// A case and its answer, as the program declares it.
@@ -104,6 +107,9 @@ fn the_first_sentence_names_what_leaks() {
                     && (are_all || case.since > MAIN || EVERYWHERE.contains(&case.name.as_str()))
             }
         });
+        if let Ok(words) = std::env::var(ONLY) {
+            cases.retain(|case| words.split(',').any(|word| case.name.contains(word)));
+        }
         cases.retain(|case| case.library.as_ref().is_none_or(|it| it.exists()));
         assert!(!cases.is_empty());
         let runs = Mutex::new(runs(cases));
@@ -121,8 +127,9 @@ fn the_first_sentence_names_what_leaks() {
         });
         let mut judged = judged.into_inner().unwrap();
         judged.sort_by(|a, b| a.case.cmp(&b.case));
-        if let Some(file) = std::env::var_os(TABLE).filter(|_| jdk.feature() == MAIN) {
-            std::fs::write(file, table(&judged)).unwrap();
+        let is_part = std::env::var_os(ONLY).is_some() || !are_all && jdk.feature() != MAIN;
+        if let Some(folder) = std::env::var_os(TABLE).filter(|_| !is_part) {
+            write_results(Path::new(&folder), jdk, &judged);
         }
         let failed = judged.iter().filter(|it| !it.wrong.is_empty());
         let failed: Vec<String> = failed
@@ -160,6 +167,7 @@ struct Judged {
     bytes: u64,
     /// The size that a walk without the object finds, if it is one object.
     truth: Option<u64>,
+    is_healthy: bool,
     wrong: Vec<String>,
 }
 
@@ -197,6 +205,7 @@ fn judged(case: &Case, dump: &Path) -> Judged {
         headline: None,
         bytes: 0,
         truth: None,
+        is_healthy: case.is_healthy,
         wrong: Vec::new(),
     };
     let wrong = &mut judged.wrong;
@@ -271,13 +280,39 @@ fn judged(case: &Case, dump: &Path) -> Judged {
     judged
 }
 
+/// Writes what was found on a JDK: a row that counts the cases, and on [`MAIN`] the table of their sentences.
+fn write_results(folder: &Path, jdk: &Jdk, judged: &[Judged]) {
+    std::fs::create_dir_all(folder).unwrap();
+    let wrong = judged.iter().filter(|it| !it.wrong.is_empty());
+    let wrong: Vec<&str> = wrong.map(|it| it.case.as_str()).collect();
+    let healthy = judged.iter().filter(|it| it.is_healthy).count();
+    let names = match wrong.is_empty() {
+        true => "none".to_owned(),
+        false => wrong.join(", "),
+    };
+    let row = format!(
+        "| {} | {} | {healthy} | {} | {names} |\n",
+        jdk.feature(),
+        judged.len() - healthy,
+        judged.len() - wrong.len(),
+    );
+    std::fs::write(folder.join(format!("{:02}.row", jdk.feature())), row).unwrap();
+    if jdk.feature() == MAIN {
+        std::fs::write(folder.join("sentences"), table(judged)).unwrap();
+    }
+}
+
 /// The cases as a table of a document.
 fn table(judged: &[Judged]) -> String {
     let mut text = String::from(
         "| Case | First sentence | Retained, by the report | Without the object, by a walk |\n| --- | --- | ---: | ---: |\n",
     );
     for it in judged {
-        let headline = it.headline.as_deref().unwrap_or("nothing: it is healthy");
+        let headline = match &it.headline {
+            Some(headline) => headline.as_str(),
+            None if it.is_healthy => "nothing: it is healthy",
+            None => "nothing",
+        };
         let headline = headline.replace('|', "\\|").replace('<', "&lt;");
         let bytes = match it.headline {
             Some(_) => it.bytes.to_string(),

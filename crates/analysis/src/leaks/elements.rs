@@ -178,6 +178,20 @@ impl ReferencesSeen {
 }
 
 impl Elements {
+    /// Counts nodes at which a list begins, if others of their classes follow.
+    pub fn count_links(&mut self, snapshot: &Snapshot, places: &[Place]) {
+        for &place in places {
+            let object = snapshot.dominators().object(place);
+            let class = snapshot.class_name(object);
+            let bytes = snapshot.graph().size(object);
+            let mut rows = self.links.iter_mut().chain(&mut self.parts);
+            while let Some(row) = rows.find(|row| row.name == class) {
+                row.objects += 1;
+                row.bytes += bytes;
+            }
+        }
+    }
+
     /// Elements and parts by class, the largest first.
     pub fn rows(&self) -> Vec<ClassShare> {
         let mut rows: Vec<ClassShare> = self.shares.clone();

@@ -3,6 +3,7 @@
 use super::ClassShare;
 use super::elements::Elements;
 use super::start::{is_built_in_loader, is_of_the_jdk};
+use super::within::LAMBDA;
 use crate::graph::ReferenceKind;
 use crate::numbers::ObjectNumber;
 use crate::snapshot::Snapshot;
@@ -24,7 +25,7 @@ pub enum Filling {
         average: u64,
         /// The objects that fill them in turn, if they are collections or only pass on to objects of the program.
         within: Option<Within>,
-        /// True if they, or the nodes, are class loaders.
+        /// True if they, the nodes, or the objects within them, are class loaders.
         are_loaders: bool,
         /// Several loaders that have loaded the class once each.
         copies: Option<Box<Copies>>,
@@ -148,9 +149,13 @@ pub(super) fn filling(
             let own = main.filter(|main| {
                 blocks.is_none() && !is_of_the_jdk(&main.name) && main.bytes > bytes / 2
             });
-            let elements = own.map(|main| Within {
-                objects: Some(main.objects),
-                class: main.name.clone(),
+            // A lambda expression says less than what it has captured.
+            let elements = own.map(|main| {
+                let captured = Some(&main.name).filter(|it| it.contains(LAMBDA));
+                captured.and_then(|it| within(it)).unwrap_or(Within {
+                    objects: Some(main.objects),
+                    class: main.name.clone(),
+                })
             });
             return Some(Filling::Objects {
                 objects: links.objects,
@@ -196,13 +201,14 @@ pub(super) fn filling(
         return None;
     }
     let within = within(&main.name).filter(|_| main.objects > 1);
+    let has_loaders = (within.as_ref()).is_some_and(|it| is_loader(snapshot, &it.class));
     Some(Filling::Objects {
         objects: main.objects,
         class: main.name.clone(),
         nodes: nodes.map(|it| it.name.clone()),
         average: main.bytes / main.objects.max(1),
         within,
-        are_loaders: is_loader(snapshot, &main.name),
+        are_loaders: is_loader(snapshot, &main.name) || has_loaders,
         copies: copies_in(snapshot, found, main).map(Box::new),
         references: references.filter(|it| {
             it.class == main.name || nodes.is_some_and(|nodes| it.class == nodes.name)

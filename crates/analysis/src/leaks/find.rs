@@ -27,7 +27,8 @@ pub struct LeakOptions {
     pub most: usize,
     /// The bytes from which something is a suspect, whatever its share: a small program consists of small parts.
     pub least: u64,
-    /// The bytes below which only what keeps half of the live heap is a suspect: caches of healthy programs are as large.
+    /// The bytes below which only what keeps half of the live heap is a suspect, and below half of which nothing is, unless
+    /// the heap is tiny: caches of healthy programs are as large.
     pub small: u64,
 }
 
@@ -103,7 +104,8 @@ pub fn leaks(snapshot: &Snapshot, options: LeakOptions) -> io::Result<Leaks> {
     let mut suspects: Vec<Suspect> = suspects.into_iter().map(|(_, suspect)| suspect).collect();
     // The sizes of a suspect that is the rest of something are without those of others, which must be there then.
     if live_bytes >= SMALL && !suspects.iter().any(|it| it.finding.is_rest) {
-        suspects.retain(|it| it.retained_bytes >= options.small || it.share >= MOST);
+        let is_most = |it: &Suspect| it.share >= MOST && it.retained_bytes >= options.small / 2;
+        suspects.retain(|it| it.retained_bytes >= options.small || is_most(it));
     }
     suspects.sort_by_key(|suspect| std::cmp::Reverse(suspect.retained_bytes));
     suspects.truncate(options.most.max(1));
@@ -136,7 +138,11 @@ pub fn leaks(snapshot: &Snapshot, options: LeakOptions) -> io::Result<Leaks> {
 
 /// Adds a suspect to one that is held in the same way.
 fn join(first: &mut Suspect, other: Suspect) {
-    first.count += other.count;
+    first.count = match first.finding.subject {
+        // Threads that keep something by themselves, and hold other things together with a queue, are the same threads.
+        Subject::Threads { .. } => first.count.max(other.count),
+        _ => first.count + other.count,
+    };
     first.retained_bytes += other.retained_bytes;
     first.share += other.share;
     add(&mut first.children, other.children);
@@ -312,7 +318,7 @@ impl Search<'_> {
             (Subject::Object(_), None) => self.registry(&path, &objects)?,
             _ => None,
         };
-        let finding = Finding {
+        let mut finding = Finding {
             field,
             statics: match found.subject {
                 Subject::Object(_) => ways::main_statics(snapshot, point),
@@ -326,9 +332,11 @@ impl Search<'_> {
             direct: found.direct,
             keys: found.keys,
             registry,
+            waiting: None,
             // Not before all suspects are known.
             is_soft: false,
         };
+        finding.waiting = self.waiting(&finding, found.count)?;
         let signature = self.signature(&path, &finding);
         let id = format!("{:#x}", snapshot.graph().id(point));
         let mut suspect = Suspect {

@@ -3,7 +3,8 @@
 
 use super::filling::Filling;
 use super::registries::Registry;
-use super::start::is_of_the_jdk;
+use super::start::is_of_the_jdk_or_collections;
+use super::waiting::Waiting;
 use crate::direct_buffers::DirectBuffers;
 use crate::numbers::ObjectNumber;
 use crate::paths::Path;
@@ -33,6 +34,8 @@ pub struct Finding {
     pub keys: Vec<String>,
     /// The registry of the JDK that holds it, if no field of the program does.
     pub registry: Option<Registry>,
+    /// The references among its objects that wait in a queue, if most of them do.
+    pub waiting: Option<Waiting>,
     /// True if only soft references lead to the subject.
     pub is_soft: bool,
 }
@@ -129,6 +132,7 @@ impl Finding {
         let class = self.class().to_owned();
         self.subject = match self.holder {
             Holder::ThreadLocal { .. } => Subject::ThreadLocals(class),
+            Holder::Threads { .. } => return,
             _ => Subject::Alike(class),
         };
     }
@@ -208,7 +212,7 @@ pub(super) fn own_field(
             EdgeKind::Local => break,
             _ => continue,
         };
-        if is_of_the_jdk(&field.name) {
+        if is_of_the_jdk_or_collections(&field.name) {
             continue;
         }
         let is_link = graph.class_of(from) == graph.class_of(to) || is_synthetic(&field.name);

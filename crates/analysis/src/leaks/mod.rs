@@ -23,6 +23,7 @@ mod signature;
 mod sites;
 mod start;
 mod threads;
+mod waiting;
 mod ways;
 mod within;
 
@@ -38,6 +39,7 @@ pub use finding::{Finding, Holder, OwnField, Subject};
 pub use registries::{Names, Registry};
 pub use sites::{AllocationSite, sites_of};
 pub(crate) use start::{is_jdk_object, is_of_the_jdk, is_own_class};
+pub use waiting::{Poller, Waiting};
 
 /// All suspects of a dump.
 #[derive(Debug, Clone, Serialize)]

@@ -58,6 +58,7 @@ impl Search<'_> {
         from.extend(self.kin(subject, head));
         let mut under = elements(snapshot, self.parts, &from, 10, is_shown);
         let mut way = from[0].1;
+        let mut passed = vec![head];
         // A chain whose links are of several classes begins with one of each.
         for _ in 1..CHAIN {
             let is_link = under.shares.first().is_some_and(|it| it.objects == 1);
@@ -71,7 +72,9 @@ impl Search<'_> {
             let below = elements(snapshot, self.parts, &[(next, way)], 10, is_shown);
             if below.chained >= LIST {
                 under = below;
+                under.count_links(snapshot, &passed);
             }
+            passed.push(next);
         }
         let bytes = match is_rest {
             true => candidate.bytes,

@@ -50,7 +50,7 @@ const fn known(at: &'static str, title: &'static str, call: &'static str) -> Kno
     }
 }
 
-const KNOWN: [Known; 21] = [
+const KNOWN: [Known; 23] = [
     Known {
         named: ("java.util.logging.LogManager$LoggerWeakRef", Some("name")),
         registered: Some("java.util.logging.Logger"),
@@ -84,6 +84,16 @@ const KNOWN: [Known; 21] = [
         "java.util.ResourceBundle.cacheList",
         "cached resource bundles",
         "ResourceBundle.getBundle",
+    ),
+    known(
+        "java.util.ResourceBundle$Control.CANDIDATES_CACHE",
+        "locales looked up for resource bundles",
+        "ResourceBundle.getBundle",
+    ),
+    known(
+        "sun.util.locale.BaseLocale.CACHE",
+        "cached locales",
+        "new Locale or Locale.Builder",
     ),
     known(
         "java.util.zip.ZipFile$Source.files",

@@ -101,6 +101,7 @@ mod tests {
             direct: None,
             keys: Vec::new(),
             registry: None,
+            waiting: None,
             is_soft: false,
         }
     }

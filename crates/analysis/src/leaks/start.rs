@@ -17,6 +17,29 @@ pub(crate) fn is_of_the_jdk(class: &str) -> bool {
     Primitive::of_name(element).is_some() || JDK.iter().any(|package| element.starts_with(package))
 }
 
+/// Packages of libraries whose objects are collections: a field of theirs says less than the field of the program that has
+/// the collection.
+const COLLECTIONS: [&str; 12] = [
+    "com.github.benmanes.caffeine.",
+    "com.google.common.base.",
+    "com.google.common.cache.",
+    "com.google.common.collect.",
+    "gnu.trove.",
+    "io.vavr.collection.",
+    "it.unimi.dsi.fastutil.",
+    "kotlin.collections.",
+    "org.apache.commons.collections.",
+    "org.apache.commons.collections4.",
+    "org.eclipse.collections.",
+    "scala.collection.",
+];
+
+/// True of classes, and of fields as `Class.field`, that no person looks for in the code of the program: those of the JDK and
+/// of libraries of collections.
+pub(crate) fn is_of_the_jdk_or_collections(name: &str) -> bool {
+    is_of_the_jdk(name) || COLLECTIONS.iter().any(|package| name.starts_with(package))
+}
+
 /// True of objects of such classes, and of these classes themselves.
 pub(crate) fn is_jdk_object(snapshot: &Snapshot, object: ObjectNumber) -> bool {
     let graph = snapshot.graph();

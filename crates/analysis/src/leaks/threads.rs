@@ -335,7 +335,7 @@ impl Search<'_> {
     }
 
     /// The innermost method of a thread that is not of the JDK.
-    fn own_method(&self, thread: ObjectNumber) -> Option<String> {
+    pub fn own_method(&self, thread: ObjectNumber) -> Option<String> {
         let roots = self.snapshot.graph().roots_of(thread);
         let root = roots.iter().find(|root| root.is_thread())?;
         let stack = self.snapshot.stack(root.thread)?;

@@ -16,8 +16,10 @@ use crate::snapshot::Snapshot;
 const LEVELS: usize = 3;
 /// The share of what an object keeps alive that is most of it.
 const MAIN: f64 = 0.7;
+/// The class of class loaders.
+const LOADER: &str = "java.lang.ClassLoader";
 /// The part of the names of classes that stand for lambda expressions.
-const LAMBDA: &str = "$$Lambda";
+pub(super) const LAMBDA: &str = "$$Lambda";
 
 impl Elements {
     /// The class whose objects fill those elements that are collections of a class, or consist of a collection.
@@ -56,11 +58,19 @@ impl Elements {
             let object = dominators.object(place);
             snapshot.graph().class_of_object(object).is_none()
         };
-        let own = way.take_while(is_object).filter(|&place| {
+        let own = way.clone().take_while(is_object).filter(|&place| {
             let class = name(place);
             !is_of_the_jdk(class) && !class.contains(LAMBDA)
         });
-        let own = own.last().filter(|&place| name(place) != class)?;
+        let own = own.last().filter(|&place| name(place) != class);
+        // Classes and all that they keep go with their loader.
+        let classes = snapshot.graph().classes();
+        let is_loader = |&place: &Place| {
+            let class = snapshot.graph().class_of(dominators.object(place));
+            classes.is_a(class, LOADER)
+        };
+        let mut below = way.skip(1).take_while(is_object);
+        let own = own.or_else(|| below.find(is_loader))?;
         Some(Within {
             objects: None,
             class: name(own).to_owned(),

@@ -29,7 +29,7 @@ pub struct LeaksCommand {
 
     /// The smallest share of the live heap that makes a suspect, in percent.
     /// Without this option it is 10, what keeps less than 1 MiB is one only if that is half of the live heap, and what
-    /// keeps less than 96 KiB is none.
+    /// keeps less than 512 KiB is none.
     #[arg(long, value_name = "PERCENT")]
     threshold: Option<f64>,
 

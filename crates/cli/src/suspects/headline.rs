@@ -23,7 +23,7 @@ fn sentence(suspect: &Suspect) -> String {
         (Subject::Object(_) | Subject::Group(_), true) => ", besides what other suspects keep",
         _ => "",
     };
-    let filled = filled(suspect);
+    let filled = format!("{}{}", filled(suspect), waiting(suspect));
     let held = held(suspect);
     match (leading_field(suspect), leading_threads(&finding.subject)) {
         (Some(field), _) => {
@@ -193,6 +193,44 @@ fn filled(suspect: &Suspect) -> String {
         });
     }
     text
+}
+
+/// The part of the first sentence on references that wait in a queue: what they hold, and who has to take them out.
+fn waiting(suspect: &Suspect) -> String {
+    let finding = &suspect.finding;
+    let Some(waiting) = &finding.waiting else {
+        return String::new();
+    };
+    let is_held_said = matches!(
+        finding.filling,
+        Some(Filling::Objects {
+            within: Some(_),
+            ..
+        })
+    );
+    let held = match &waiting.held {
+        Some(Within {
+            objects: Some(objects),
+            class,
+        }) if !is_held_said => format!(", which hold {}", objects_of(*objects, class)),
+        _ => String::new(),
+    };
+    // What a suspect is named by says that it is a queue.
+    let leading = leading_field(suspect).map(|it| &it.name);
+    let field = waiting.field.as_ref();
+    let field = field.filter(|it| leading != Some(&it.name));
+    let by = match (&waiting.thread, field) {
+        (Some(thread), _) => format!(", and wait in a queue for the thread \"{}\"", thread.name),
+        (None, Some(field)) => {
+            format!(
+                ", and wait in the queue of the {} {}",
+                kind_of(field),
+                field.name
+            )
+        }
+        (None, None) => String::new(),
+    };
+    format!("{held}{by}")
 }
 
 fn objects_of(objects: u64, class: &str) -> String {

@@ -1,6 +1,6 @@
 //! The next step after a suspect is known.
 
-use hprof_analysis::leaks::{Filling, Holder, References, Subject, Suspect};
+use hprof_analysis::leaks::{Filling, Holder, References, Subject, Suspect, Waiting};
 
 use super::headline::are_system_properties;
 
@@ -20,10 +20,26 @@ pub(super) fn next_step(suspect: &Suspect) -> String {
             None => "Next: find the code that starts these threads, and end those that wait for nothing."
                 .to_owned(),
         },
-        _ => match &finding.field {
-            Some(field) => through_field(suspect, &field.name),
-            None => without_field(suspect),
+        _ => match (&finding.waiting, &finding.field) {
+            (Some(waiting), _) => polled(waiting),
+            (None, Some(field)) => through_field(suspect, &field.name),
+            (None, None) => without_field(suspect),
         },
+    }
+}
+
+/// The step for references that wait in a queue.
+fn polled(waiting: &Waiting) -> String {
+    let queue = waiting.field.as_ref();
+    let queue = queue.map_or("the queue", |field| &field.name);
+    match &waiting.thread {
+        Some(thread) => format!(
+            "Next: find out why the thread \"{}\" does not take the references out of the queue.",
+            thread.name
+        ),
+        None => {
+            format!("Next: let a thread poll {queue}, and drop what it finds there.")
+        }
     }
 }
 

@@ -267,7 +267,10 @@ impl Snapshot {
 
     /// The node after one; nodes that were taken out refer to themselves.
     pub(super) fn next_node(&self, node: ObjectNumber) -> Option<ObjectNumber> {
-        self.field_object(node, "next").filter(|&next| next != node)
+        // In a HashBiMap of Guava an entry is in two chains.
+        let next = (self.field_object(node, "next"))
+            .or_else(|| self.field_object(node, "nextInKToVBucket"));
+        next.filter(|&next| next != node)
     }
 
     /// The element in a node of a chain; `None` for nodes that were taken out, or are no data.
