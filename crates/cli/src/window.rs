@@ -164,6 +164,13 @@ impl WindowArgument {
         self.from.is_some() || self.until.is_some()
     }
 
+    /// Returns whether it is given by distances from the start and the end alone.
+    pub fn is_relative(&self) -> bool {
+        let is_distance = |it: Bound| matches!(it, Bound::AfterStart(_) | Bound::BeforeEnd(_));
+        let mut bounds = [self.from, self.until].into_iter().flatten();
+        bounds.all(is_distance)
+    }
+
     /// The part that is asked for of the time that a file covers.
     ///
     /// # Errors

@@ -484,3 +484,88 @@ fn laptops_and_phones_show_the_page_in_light_and_dark() {
         }
     }
 }
+
+/// A pause of as many milliseconds in each second from the first to the ninth.
+fn seconds_of_pauses(decorations: impl Fn(u32) -> String) -> String {
+    let line = |second: u32| {
+        format!(
+            "{}[info][gc] GC({second}) Pause Young (Normal) (G1 Evacuation Pause) 30M->10M(124M) {second}.000ms\n",
+            decorations(second)
+        )
+    };
+    (1..=9).map(line).collect()
+}
+
+#[test]
+fn a_part_of_the_time_of_a_log_is_shown_alone() {
+    let scene = Scene::new();
+    let dates = seconds_of_pauses(|second| format!("[2026-11-29T14:03:0{second}.500+0000]"));
+    let uptimes = seconds_of_pauses(|second| format!("[{second}.500s]"));
+    let gc = |log: &str, arguments: &[&str]| {
+        let path = scene.path("part.log");
+        fs::write(&path, log).expect("a log");
+        let path = path.to_str().expect("a path in UTF-8");
+        let arguments = [&["gc", "--json", path][..], arguments].concat();
+        run(&mut scene.hprof_rs(&arguments), "")
+    };
+    for (log, arguments, count, left_out) in [
+        (
+            &dates,
+            &["--from", "14:03:03Z", "--to", "14:03:06Z"][..],
+            3,
+            6,
+        ),
+        (&dates, &["--from=+2s", "--to=-2s"], 5, 4),
+        (&uptimes, &["--from", "+2s"], 7, 2),
+        (&uptimes, &[], 9, 0),
+    ] {
+        let output = gc(log, arguments);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let json: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+        let log = &json["logs"][0];
+        assert_eq!(log["pauses"]["count"], count, "{arguments:?}");
+        assert_eq!(log["lines"]["left_out"], left_out, "{arguments:?}");
+        let said = format!("{left_out} of 9 lines outside of it are in no figure");
+        assert_eq!(
+            stderr(&output).contains(&said),
+            left_out > 0,
+            "{}",
+            stderr(&output)
+        );
+    }
+    for (log, arguments, said) in [
+        (
+            &uptimes,
+            &["--from", "14:03:03Z"][..],
+            "and no dates: choose a part by distances such as --from +30s",
+        ),
+        (
+            &dates,
+            &["--from", "14:05:00Z"],
+            "nothing was recorded between",
+        ),
+        (
+            &dates,
+            &["--from=+100ms", "--to=+200ms"],
+            "no collection is in this part of the log",
+        ),
+        (
+            &seconds_of_pauses(|_| String::new()),
+            &["--from", "+1s"],
+            "the lines have no time",
+        ),
+    ] {
+        let output = gc(log, arguments);
+        assert!(
+            !output.status.success() && stderr(&output).contains(said),
+            "{}",
+            stderr(&output)
+        );
+    }
+    let output = run(&mut scene.hprof_rs(&["gc", "-", "--from", "+1s"]), &dates);
+    assert!(
+        stderr(&output).contains("standard input, which is read once"),
+        "{}",
+        stderr(&output)
+    );
+}

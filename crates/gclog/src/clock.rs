@@ -197,6 +197,24 @@ impl Clock {
         self.begins = self.first.is_some();
     }
 
+    /// The log begins here: at a time since the start of the JVM, or, where lines have dates only, at a date.
+    pub fn begin_at(&mut self, own: Option<Nanos>, date: i64) {
+        self.is_of_dates = Some(own.is_none());
+        if own.is_none() {
+            self.epoch = Some(date);
+        }
+        let first = own.unwrap_or_default();
+        self.first = Some(first);
+        self.latest = first;
+    }
+
+    /// The log ends no earlier than as long after its beginning.
+    pub fn end_after(&mut self, length: Nanos) {
+        if let Some(first) = self.first {
+            self.lasted(Nanos(first.0.saturating_add(length.0)));
+        }
+    }
+
     /// A point in time was reached.
     pub fn reached(&mut self, at: Nanos) {
         if self.first.is_some() && at > self.latest {

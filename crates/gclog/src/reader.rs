@@ -3,6 +3,7 @@
 use crate::event::Nanos;
 use crate::jdk8::{self, Jdk8};
 use crate::line::Line;
+use crate::part::{Course, Part};
 use crate::statistics::Statistics;
 use crate::summary::Summary;
 use crate::unified::{Unified, collector_named};
@@ -26,6 +27,8 @@ pub struct Reader {
     jdk8: Jdk8,
     /// The log began as that of a JVM whose lines have no decorations, and no collection has come yet.
     is_bare: bool,
+    /// The times of lines, where they are asked for.
+    course: Option<Course>,
 }
 
 impl Default for Reader {
@@ -46,7 +49,29 @@ impl Reader {
             statistics: Statistics::new(),
             unified: Unified::default(),
             jdk8: Jdk8::default(),
+            course: None,
         }
+    }
+
+    /// A reader that also measures the time of the lines, for [`Self::span`].
+    pub fn measuring() -> Self {
+        Self {
+            course: Some(Course::measuring()),
+            ..Self::new()
+        }
+    }
+
+    /// A reader whose figures are those of a part of the time.
+    pub fn of_part(part: Part) -> Self {
+        Self {
+            course: Some(Course::of_part(part)),
+            ..Self::new()
+        }
+    }
+
+    /// The time of the lines so far; `None` if they have no times, or none were measured.
+    pub fn span(&self) -> Option<Part> {
+        self.course.as_ref()?.span()
     }
 
     /// Takes the next bytes of the log.
@@ -87,7 +112,11 @@ impl Reader {
             let line = std::mem::take(&mut self.carry);
             self.line(&line);
         }
-        self.jdk8.finish(&mut self.statistics);
+        let statistics = match &mut self.course {
+            Some(course) if course.is_outside() => course.outside(),
+            _ => &mut self.statistics,
+        };
+        self.jdk8.finish(statistics);
         self.unified.forget();
     }
 
@@ -96,6 +125,9 @@ impl Reader {
         let is_within_line = !self.carry.is_empty();
         let is_within_pause = self.unified.is_within_pause() || self.jdk8.is_within_pause();
         self.next_file();
+        if let Some(course) = self.course.take() {
+            course.finish(&mut self.statistics);
+        }
         self.statistics.lines.is_cut = is_within_line || is_within_pause;
         self.statistics.summary()
     }
@@ -112,11 +144,25 @@ impl Reader {
         if line.is_empty() {
             return;
         }
-        let statistics = &mut self.statistics;
-        if statistics.lines.total == 1 {
+        let is_first = self.statistics.lines.total == 1;
+        let parsed = Line::parse(line);
+        let statistics = match &mut self.course {
+            Some(course) => {
+                let stamp = match &parsed {
+                    Some(parsed) => parsed.stamp,
+                    None => jdk8::stamp(line).0,
+                };
+                match course.line(stamp, &mut self.statistics) {
+                    true => course.outside(),
+                    false => &mut self.statistics,
+                }
+            }
+            None => &mut self.statistics,
+        };
+        if is_first {
             self.is_bare = line.starts_with(b"Using ") && collector_named(line).is_some();
         }
-        let is_understood = match Line::parse(line) {
+        let is_understood = match parsed {
             Some(parsed) if !self.jdk8.is_within_pause() => {
                 self.is_bare &= parsed.gc.is_none();
                 self.unified.take(&parsed, statistics)

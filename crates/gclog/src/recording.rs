@@ -15,6 +15,7 @@ use hprof_foreign::jfr::facts::{self, COLLECTION, Fact, Recorded, Skipped, Visit
 use serde::Serialize;
 
 use crate::event::{Collector, Family, HeapChange, Nanos, Pause};
+use crate::part::Part as LogPart;
 use crate::statistics::Statistics;
 use crate::summary::Summary;
 use allocation::Allocation;
@@ -68,7 +69,19 @@ pub struct Recording {
 
 /// Reads the collections of a recording, and what is damaged in it. It calls `passed` with each part that was read.
 pub fn read_recording(file: &[u8], passed: &mut dyn FnMut(Range<usize>)) -> (Summary, Skipped) {
-    let mut state = State::default();
+    read_recording_part(file, None, passed)
+}
+
+/// Reads the collections and stops that ended in a part of the time of a recording, as [`read_recording`] does all of them.
+pub fn read_recording_part(
+    file: &[u8],
+    part: Option<LogPart>,
+    passed: &mut dyn FnMut(Range<usize>),
+) -> (Summary, Skipped) {
+    let mut state = State {
+        part,
+        ..State::default()
+    };
     let skipped = facts::read(file, &WANTED, &mut state, passed);
     state.flush(|_| true);
     state.safepoints.flush(i64::MAX);
@@ -79,6 +92,7 @@ pub fn read_recording(file: &[u8], passed: &mut dyn FnMut(Range<usize>)) -> (Sum
     state.recording.shortest_stop = threshold.copied().filter(|it| it.0 > 0);
     state.statistics.allocation_of_threads = state.allocation.sum();
     state.statistics.recording = Some(state.recording);
+    state.statistics.part = part;
     if state.statistics.collector == Some(Collector::Cms) {
         let counts = &mut state.statistics.counts;
         counts.concurrent_mode_failures = std::mem::take(&mut counts.concurrent_aborted);
@@ -88,6 +102,8 @@ pub fn read_recording(file: &[u8], passed: &mut dyn FnMut(Range<usize>)) -> (Sum
 
 /// The state between chunks.
 struct State<'a> {
+    /// The part of the time that counts; none for all.
+    part: Option<LogPart>,
     statistics: Statistics,
     recording: Recording,
     /// By number.
@@ -108,6 +124,7 @@ struct State<'a> {
 impl Default for State<'_> {
     fn default() -> Self {
         Self {
+            part: None,
             statistics: Statistics::new(),
             recording: Recording::default(),
             open: BTreeMap::new(),
@@ -124,24 +141,35 @@ impl Default for State<'_> {
 
 impl<'a> Visitor<'a> for State<'a> {
     fn event(&mut self, event: &Recorded<'a, '_>) {
-        self.recording.events += 1;
+        let is_in = self.is_in(event.at);
+        self.recording.events += u64::from(is_in);
         if let Some(id) = event.number(Fact::SafepointId) {
             return self.of_safepoint(id, event);
         }
         if let Some(bytes) = event.number(Fact::Allocated) {
             let thread = event.number(Fact::Thread).unwrap_or(0);
-            return self.allocation.take(thread, event.at, bytes);
+            if is_in {
+                self.allocation.take(thread, event.at, bytes);
+            }
+            return;
         }
         match (event.event, event.number(Fact::GcId)) {
             (_, Some(id)) => self.of_collection(id, event),
-            ("jdk.ZAllocationStall", None) => self.statistics.stall(Nanos(event.duration)),
+            ("jdk.ZAllocationStall", None) if is_in => {
+                self.statistics.stall(Nanos(event.duration));
+            }
             (_, None) => self.of_jvm(event),
         }
     }
 
     fn chunk_end(&mut self, from: i64, to: i64) {
         let first = *self.first_chunk.get_or_insert(from);
-        for at in [from, to] {
+        let (begin, end) = match self.part {
+            Some(part) => (from.max(part.from), to.min(part.to)),
+            None => (from, to),
+        };
+        let covered = (begin <= end).then_some([begin, end]);
+        for at in covered.into_iter().flatten() {
             let at = self.since_start(at, first);
             self.statistics.reached(at);
         }
@@ -155,6 +183,11 @@ impl<'a> Visitor<'a> for State<'a> {
 }
 
 impl<'a> State<'a> {
+    /// What happened then counts.
+    fn is_in(&self, at: i64) -> bool {
+        self.part.is_none_or(|part| part.contains(at))
+    }
+
     /// A point in time since the start of the first JVM, or of the recording if that is not known.
     fn since_start(&self, at: i64, first_chunk: i64) -> Nanos {
         let start = self.first_jvm.and_then(|millis| {
@@ -187,7 +220,8 @@ impl<'a> State<'a> {
             return;
         };
         let mut statistics = std::mem::replace(&mut self.statistics, Statistics::new());
-        safepoints.count(&mut statistics, |at| self.since_start(at, first));
+        let at = |at| self.is_in(at).then(|| self.since_start(at, first));
+        safepoints.count(&mut statistics, at);
         self.statistics = statistics;
         self.safepoints = safepoints;
     }
@@ -233,11 +267,12 @@ impl<'a> State<'a> {
     }
 
     fn of_collection(&mut self, id: u64, event: &Recorded<'a, '_>) {
+        let is_in = self.is_in(event.at);
         let collection = self.open.entry(id).or_default();
         let is_before = || event.text(Fact::When).starts_with("Before");
         match event.event {
             COLLECTION => {
-                self.recording.collections += 1;
+                self.recording.collections += u64::from(is_in);
                 collection.is_done = true;
                 let name = event.text(Fact::Name);
                 if let Some(collector) = collection::collector(&name) {
@@ -275,7 +310,7 @@ impl<'a> State<'a> {
             "jdk.MetaspaceSummary" if !is_before() => {
                 collection.metaspace = event.number(Fact::Used);
             }
-            "jdk.GCCPUTime" => {
+            "jdk.GCCPUTime" if is_in => {
                 let nanos = |fact| event.nanos(fact).map(Nanos);
                 let times = (nanos(Fact::User), nanos(Fact::System), nanos(Fact::Real));
                 if let (Some(user), Some(system), Some(real)) = times {
@@ -286,10 +321,12 @@ impl<'a> State<'a> {
             // Each thread that fails has an event.
             "jdk.PromotionFailed" => {
                 let is_first = !std::mem::replace(&mut collection.has_failed_to_promote, true);
-                self.statistics.counts.promotion_failures += u64::from(is_first);
+                self.statistics.counts.promotion_failures += u64::from(is_first && is_in);
             }
             // Also of cycles of G1 that are given up.
-            "jdk.ConcurrentModeFailure" => self.statistics.counts.concurrent_aborted += 1,
+            "jdk.ConcurrentModeFailure" => {
+                self.statistics.counts.concurrent_aborted += u64::from(is_in);
+            }
             _ => {}
         }
         if self.open.len() > 2 * MAX_OPEN {
@@ -308,6 +345,7 @@ impl<'a> State<'a> {
             .collect();
         let mut collections: Vec<Collection<'a>> =
             (ids.iter()).filter_map(|id| self.open.remove(id)).collect();
+        collections.retain(|it| self.is_in(it.end()));
         let mut steps: Vec<(i64, usize, Step)> = Vec::new();
         for (index, collection) in collections.iter_mut().enumerate() {
             for (at, step) in collection.steps() {

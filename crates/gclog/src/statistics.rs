@@ -6,6 +6,7 @@ use crate::event::{Collector, Family, HeapChange, Kind, Nanos, Pause};
 use crate::findings;
 use crate::line::Stamp;
 use crate::names::Named;
+use crate::part::Part;
 use crate::recording::Recording;
 use crate::requests::Requests;
 use crate::summary::{
@@ -42,6 +43,8 @@ pub(crate) struct Statistics {
     pub cpu: Option<Cpu>,
     pub is_allocation_exact: bool,
     pub recording: Option<Recording>,
+    /// The part of the time that was asked for.
+    pub part: Option<Part>,
     /// The bytes that threads have allocated by their own counters, and in which time.
     pub allocation_of_threads: Option<(u64, Nanos)>,
     clock: Clock,
@@ -83,6 +86,16 @@ impl Statistics {
     /// A line says that a JVM begins.
     pub fn begins(&mut self) {
         self.clock.begins();
+    }
+
+    /// The figures begin here, as [`Clock::begin_at`].
+    pub fn begin_at(&mut self, own: Option<Nanos>, date: i64) {
+        self.clock.begin_at(own, date);
+    }
+
+    /// The figures are those of as long a time at least.
+    pub fn end_after(&mut self, length: Nanos) {
+        self.clock.end_after(length);
     }
 
     /// A point in time on the log's scale was reached.
@@ -344,6 +357,7 @@ impl Statistics {
         let kinds = self.kinds.rows().into_iter();
         let mut summary = Summary {
             recording: self.recording,
+            part: self.part,
             collector: self.collector,
             jvm: self.jvm,
             cpus: self.cpus,

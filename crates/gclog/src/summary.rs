@@ -6,6 +6,7 @@ use crate::clock::Gap;
 use crate::durations::Spread;
 use crate::event::{Collector, Family, HeapChange, Nanos};
 use crate::findings::Finding;
+use crate::part::Part;
 use crate::recording::Recording;
 use crate::requests::Request;
 use crate::timeline::Timeline;
@@ -23,6 +24,8 @@ pub struct Summary {
     pub lines: Lines,
     /// The events that were read of a recording of the JDK Flight Recorder; none of a log.
     pub recording: Option<Recording>,
+    /// The part of the time that was asked for; lines outside of it are in no figure. None for the whole log.
+    pub part: Option<Part>,
     /// The first point in time, since the start of the JVM, or zero where the log has dates only.
     #[serde(rename = "from_ms")]
     pub from: Nanos,
@@ -91,6 +94,8 @@ pub struct Lines {
     pub not_understood: u64,
     /// The first of these, cut to 200 characters.
     pub first_not_understood: Option<String>,
+    /// Lines outside of the part of the time that was asked for; they are among all lines.
+    pub left_out: u64,
     /// True if the log ends within a line or a collection.
     pub is_cut: bool,
     /// How often the time went back: several JVMs have written to the log, or its files are in

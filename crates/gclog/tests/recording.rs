@@ -4,7 +4,7 @@ use std::io::Read;
 use std::sync::LazyLock;
 
 use flate2::read::GzDecoder;
-use hprof_gclog::{Collector, Summary, read_recording};
+use hprof_gclog::{Collector, Part, Summary, read_recording, read_recording_part};
 use peak_alloc::PeakAlloc;
 use proptest::prelude::*;
 
@@ -21,6 +21,48 @@ static RECORDING: LazyLock<Vec<u8>> = LazyLock::new(|| {
 
 fn read(file: &[u8]) -> Summary {
     read_recording(file, &mut |_| {}).0
+}
+
+/// Each collection is in one part of the time, and each part has the length that was asked for.
+#[test]
+fn parts_of_the_time_add_up() {
+    let span = hprof_foreign::span(&RECORDING, hprof_foreign::Kind::Jfr).expect("times");
+    let whole = read(&RECORDING);
+    let length = (span.to - span.from) / 4;
+    let parts: Vec<Summary> = (0..4)
+        .map(|number| {
+            let from = span.from + number * length;
+            let to = match number {
+                3 => span.to + 1,
+                _ => from + length,
+            };
+            let part = Part {
+                from,
+                to,
+                has_dates: true,
+            };
+            let summary = read_recording_part(&RECORDING, Some(part), &mut |_| {}).0;
+            assert_eq!(summary.part, Some(part));
+            summary
+        })
+        .collect();
+    let sum = |of: fn(&Summary) -> u64| (of(&whole), parts.iter().map(of).sum::<u64>());
+    for (of_whole, of_parts) in [
+        sum(|it| it.pauses.count),
+        sum(|it| it.pauses.sum.0),
+        sum(|it| it.counts.young),
+        sum(|it| it.counts.concurrent_cycles),
+        sum(|it| it.stops.count),
+        sum(|it| it.recording.map_or(0, |it| it.events)),
+    ] {
+        assert_eq!(of_parts, of_whole);
+    }
+    assert!(parts.iter().any(|it| it.pauses.count < whole.pauses.count));
+    let of_time = parts[1].duration.expect("times").0;
+    assert!(
+        of_time.abs_diff(length.unsigned_abs()) <= 1,
+        "{of_time} {length}"
+    );
 }
 
 /// The beans of that JVM counted 31 young collections, 2 full ones, and 8 pauses of concurrent cycles.

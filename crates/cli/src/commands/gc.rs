@@ -14,6 +14,7 @@ use crate::memory::MemoryArgument;
 use crate::render::foreign;
 use crate::render::screen::{Style, print, print_json};
 use crate::sheet::{self, Form};
+use crate::window::WindowArgument;
 use crate::written;
 
 /// Summarize garbage collections, from a log or a recording: pauses, causes, heap, allocation, and findings with advice.
@@ -43,6 +44,9 @@ pub struct Gc {
     json: bool,
 
     #[command(flatten)]
+    window: WindowArgument,
+
+    #[command(flatten)]
     memory: MemoryArgument,
 }
 
@@ -52,6 +56,7 @@ Examples:
   hprof-rs gc gc.log -o gc.html              a page with a timeline
   hprof-rs gc --json gc.log | jq .logs[0].pauses
   hprof-rs gc monday.log friday.log          what has changed
+  hprof-rs gc --from 14:03 --to 14:05 gc.log the collections of two minutes
   hprof-rs gc gc.log.0 gc.log.1.current      the files of a rotated log, as one
   hprof-rs gc recording.jfr                  the collections that Flight Recorder has recorded
 A log with all that this command reads:
@@ -101,14 +106,19 @@ impl Gc {
             && rotated::are_one_log(&self.files)
         {
             let files = rotated::in_order(self.files.clone());
-            return Ok(vec![gc::together(first, &files, self.memory)?]);
+            return Ok(vec![gc::together(
+                first,
+                &files,
+                &self.window,
+                self.memory,
+            )?]);
         }
         ensure!(
             self.files.len() <= 2,
             "these are files of several logs: give one log, or two to compare"
         );
         let logs = self.files.iter();
-        logs.map(|file| gc::read(file, self.alone, self.memory))
+        logs.map(|file| gc::read_part(file, self.alone, &self.window, self.memory))
             .collect()
     }
 }

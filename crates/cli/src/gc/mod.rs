@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use hprof_analysis::input::Input;
-use hprof_gclog::{Figure, Reader, Summary, figures};
+use hprof_foreign::Kind;
+use hprof_gclog::{Figure, Part, Reader, Summary, figures};
+use hprof_stacks::timeline::Window;
 use serde::Serialize;
 
 use crate::memory::{self, MemoryArgument};
@@ -19,6 +21,7 @@ use crate::recordings::{self, Opened};
 use crate::render::out::tell;
 use crate::render::screen::{count, plural};
 use crate::what_it_is;
+use crate::window::{WindowArgument, covered};
 
 /// Bytes that are read at once.
 const PIECE: usize = 1 << 20;
@@ -47,12 +50,32 @@ pub struct Log {
 /// # Errors
 /// If a file cannot be opened or read, or has no collections.
 pub fn read(path: &Path, alone: bool, memory: MemoryArgument) -> anyhow::Result<Log> {
+    read_part(path, alone, &WindowArgument::default(), memory)
+}
+
+/// Reads a part of a log's time, or all of it, as [`read`].
+///
+/// # Errors
+/// As [`read`]; also if the log has nothing of that time.
+pub fn read_part(
+    path: &Path,
+    alone: bool,
+    window: &WindowArgument,
+    memory: MemoryArgument,
+) -> anyhow::Result<Log> {
     if path.is_dir() {
-        return together(path, &rotated::in_folder(path)?, memory);
+        return together(path, &rotated::in_folder(path)?, window, memory);
     }
     if path != Path::new("-")
         && let Some(archived) = archive::read(path)?
     {
+        if window.is_given() {
+            bail!(
+                "{}: --from and --to are for logs that are not in an archive of several files; extract it, and give the \
+                 folder",
+                path.display()
+            );
+        }
         memory.watch(&path.display().to_string());
         return Ok(told(whole(path, archived.parts, archived.reader, false)?));
     }
@@ -61,7 +84,7 @@ pub fn read(path: &Path, alone: bool, memory: MemoryArgument) -> anyhow::Result<
         false => rotated::files(path),
     };
     if !files.iter().any(|file| file == path) {
-        return together(path, &files, memory);
+        return together(path, &files, window, memory);
     }
     let input = Input::open(path).map_err(|error| what_it_is::explained(path, error.into()))?;
     memory.watch(&input.name);
@@ -69,8 +92,8 @@ pub fn read(path: &Path, alone: bool, memory: MemoryArgument) -> anyhow::Result<
         Opened::Recording {
             input,
             is_cut_short,
-        } => recorded(path, &input, is_cut_short)?,
-        Opened::Other(input) => logged(path, Some(input), &files, memory)?,
+        } => recorded(path, &input, window, is_cut_short)?,
+        Opened::Other(input) => logged(path, Some(input), &files, window, memory)?,
     };
     Ok(told(log))
 }
@@ -78,9 +101,14 @@ pub fn read(path: &Path, alone: bool, memory: MemoryArgument) -> anyhow::Result<
 /// Reads the files of one log, and reports damage.
 ///
 /// # Errors
-/// As [`read`].
-pub fn together(path: &Path, files: &[PathBuf], memory: MemoryArgument) -> anyhow::Result<Log> {
-    Ok(told(logged(path, None, files, memory)?))
+/// As [`read_part`].
+pub fn together(
+    path: &Path,
+    files: &[PathBuf],
+    window: &WindowArgument,
+    memory: MemoryArgument,
+) -> anyhow::Result<Log> {
+    Ok(told(logged(path, None, files, window, memory)?))
 }
 
 fn told(log: Log) -> Log {
@@ -91,13 +119,27 @@ fn told(log: Log) -> Log {
 }
 
 /// Reads a recording.
-fn recorded(path: &Path, input: &Input, is_cut_short: bool) -> anyhow::Result<Log> {
+fn recorded(
+    path: &Path,
+    input: &Input,
+    window: &WindowArgument,
+    is_cut_short: bool,
+) -> anyhow::Result<Log> {
+    let file = input.mapped().unwrap_or_default();
+    let part = match window.is_given() {
+        true => Some(window.of(hprof_foreign::span(file, Kind::Jfr))?),
+        false => None,
+    };
     let bar = open::progress_bar(input);
-    let (summary, skipped) =
-        hprof_gclog::read_recording(input.mapped().unwrap_or_default(), &mut |part| {
-            memory::has_read(part.len() as u64);
-            bar.inc(part.len() as u64);
-        });
+    let of_time = part.map(|part| Part {
+        from: part.from,
+        to: part.to,
+        has_dates: true,
+    });
+    let (summary, skipped) = hprof_gclog::read_recording_part(file, of_time, &mut |part| {
+        memory::has_read(part.len() as u64);
+        bar.inc(part.len() as u64);
+    });
     bar.finish_and_clear();
     let mut notes = recordings::damage(&input.name, &skipped, is_cut_short);
     if summary.pauses.count == 0 && summary.cycles.is_empty() {
@@ -111,7 +153,16 @@ fn recorded(path: &Path, input: &Input, is_cut_short: bool) -> anyhow::Result<Lo
                 damage.unwrap_or_default()
             );
         }
-        notes.push("No collection ended while the JVM recorded.".to_owned());
+        notes.push(match part {
+            Some(_) => "No collection ended in this part of the recording.".to_owned(),
+            None => "No collection ended while the JVM recorded.".to_owned(),
+        });
+    }
+    if let Some(part) = part {
+        notes.push(format!(
+            "Only {}: what ended outside of it is in no figure.",
+            covered(part)
+        ));
     }
     if let Some(shortest) = summary.recording.and_then(|it| it.shortest_stop) {
         notes.push(format!(
@@ -141,9 +192,75 @@ fn logged(
     path: &Path,
     mut opened: Option<Input>,
     files: &[PathBuf],
+    window: &WindowArgument,
     memory: MemoryArgument,
 ) -> anyhow::Result<Log> {
-    let mut reader = Reader::new();
+    let mut reader = match window.is_given() {
+        true => Reader::of_part(part_of(path, opened.take(), files, window, memory)?),
+        false => Reader::new(),
+    };
+    let is_cut_short = feed_all(&mut reader, path, opened, files, memory)?;
+    let parts = files.iter().map(|file| name_of(file)).collect();
+    whole(path, parts, reader, is_cut_short)
+}
+
+/// The part of a log's time that is asked for. It reads the whole log, as only all of it says when it begins and ends.
+fn part_of(
+    path: &Path,
+    opened: Option<Input>,
+    files: &[PathBuf],
+    window: &WindowArgument,
+    memory: MemoryArgument,
+) -> anyhow::Result<Part> {
+    if path == Path::new("-") {
+        bail!(
+            "a part of the time cannot be chosen of standard input, which is read once; write it to a file"
+        );
+    }
+    let mut reader = Reader::measuring();
+    feed_all(&mut reader, path, opened, files, memory)?;
+    let Some(span) = reader.span() else {
+        bail!(
+            "{}: the lines have no time, so that no part of it can be chosen; log with the decorations time and uptime",
+            path.display()
+        );
+    };
+    if !span.has_dates && !window.is_relative() {
+        bail!(
+            "{}: the lines have the time since the start of the JVM, and no dates: choose a part by distances such as \
+             --from +30s and --to -10s",
+            path.display()
+        );
+    }
+    let whole = Window {
+        from: span.from,
+        to: span.to,
+    };
+    let chosen = match span.has_dates {
+        true => window.of(Some(whole))?,
+        false => window.of(Some(whole)).map_err(|_| {
+            anyhow::anyhow!(
+                "{}: nothing was logged in that part of the {:.1} s of the log",
+                path.display(),
+                whole.length() as f64 / 1e9
+            )
+        })?,
+    };
+    Ok(Part {
+        from: chosen.from,
+        to: chosen.to,
+        ..span
+    })
+}
+
+/// Reads all files of a log; true if one of them is compressed and its end is missing.
+fn feed_all(
+    reader: &mut Reader,
+    path: &Path,
+    mut opened: Option<Input>,
+    files: &[PathBuf],
+    memory: MemoryArgument,
+) -> anyhow::Result<bool> {
     let mut is_cut_short = false;
     for (index, file) in files.iter().enumerate() {
         if index > 0 {
@@ -154,10 +271,9 @@ fn logged(
             None => Input::open(file)?,
         };
         memory.watch(&input.name);
-        is_cut_short |= feed(&mut reader, input, file)?;
+        is_cut_short |= feed(reader, input, file)?;
     }
-    let parts = files.iter().map(|file| name_of(file)).collect();
-    whole(path, parts, reader, is_cut_short)
+    Ok(is_cut_short)
 }
 
 /// The log that a reader has taken from these files.
@@ -168,6 +284,17 @@ fn whole(
     is_cut_short: bool,
 ) -> anyhow::Result<Log> {
     let summary = reader.finish();
+    if let Some(part) = summary.part
+        && summary.pauses.count == 0
+        && summary.stops.count == 0
+        && summary.cycles.is_empty()
+    {
+        bail!(
+            "{}: no collection is in this part of the log, {}",
+            path.display(),
+            words_of(part)
+        );
+    }
     if summary.collector.is_none() && summary.pauses.count == 0 && summary.stops.count == 0 {
         bail!(
             "{}: no garbage collection log is in it; -Xlog:gc*:file=gc.log makes one (JDK 9 and later), \
@@ -242,10 +369,34 @@ fn feed(reader: &mut Reader, input: Input, path: &Path) -> anyhow::Result<bool> 
     Ok(false)
 }
 
+/// A part of a log's time in words.
+fn words_of(part: Part) -> String {
+    let window = Window {
+        from: part.from,
+        to: part.to,
+    };
+    match part.has_dates {
+        true => covered(window),
+        false => format!(
+            "{:.3} s to {:.3} s after the start of the JVM",
+            part.from as f64 / 1e9,
+            part.to as f64 / 1e9
+        ),
+    }
+}
+
 /// Sentences on the limits of the figures.
 fn notes(summary: &Summary) -> Vec<String> {
     let lines = &summary.lines;
     let mut notes = Vec::new();
+    if let Some(part) = summary.part {
+        notes.push(format!(
+            "Only {}: {} of {} outside of it are in no figure.",
+            words_of(part),
+            count(lines.left_out),
+            plural(lines.total, "line", "lines"),
+        ));
+    }
     if lines.not_understood > 0 {
         let first = lines.first_not_understood.as_deref().unwrap_or_default();
         notes.push(format!(

@@ -96,15 +96,18 @@ impl<'a> Safepoints<'a> {
             .extend(ids.iter().filter_map(|id| self.open.remove(id)));
     }
 
-    /// Counts those that have ended. `since_start` puts a time on the scale of the recording.
+    /// Counts those that have ended. `since_start` puts a time on the scale of the recording, unless it does not count.
     pub(super) fn count(
         &mut self,
         statistics: &mut Statistics,
-        since_start: impl Fn(i64) -> Nanos,
+        since_start: impl Fn(i64) -> Option<Nanos>,
     ) {
         for it in std::mem::take(&mut self.done) {
+            let Some(at) = since_start(it.to) else {
+                continue;
+            };
             statistics.stop(&Stop {
-                at: Some(since_start(it.to)),
+                at: Some(at),
                 operation: it.operation.1.as_bytes(),
                 total: Nanos(it.to.abs_diff(it.from)),
                 reaching: it.reaching.map(Nanos),
@@ -129,7 +132,7 @@ mod tests {
         }
         safepoints.flush(i64::MAX);
         let mut statistics = Statistics::new();
-        safepoints.count(&mut statistics, |at| Nanos(at.unsigned_abs()));
+        safepoints.count(&mut statistics, |at| Some(Nanos(at.unsigned_abs())));
         statistics.summary()
     }
 
