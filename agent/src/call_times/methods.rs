@@ -66,6 +66,8 @@ const LEFT_ALONE: &[&[u8]] = &[
     b"java/lang/BaseVirtualThread",
     b"java/lang/ThreadBuilders",
     b"java/lang/HprofLock",
+    b"java/lang/HprofSlow",
+    b"java/lang/HprofSpan",
     b"java/lang/HprofThreads",
     b"jdk/internal/vm/",
     b"jdk/internal/misc/ScopedMemoryAccess",

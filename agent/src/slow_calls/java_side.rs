@@ -18,6 +18,9 @@ const STARTED_CLASS: &CStr = c"java/lang/HprofSlow$Started";
 const STARTED_SIGNATURE: &str = "Ljava/lang/HprofSlow$Started;";
 const CLASS_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofSlow.class");
 const STARTED_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofSlow$Started.class");
+/// What programs call.
+const SPAN_CLASS: &CStr = c"java/lang/HprofSpan";
+const SPAN_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofSpan.class");
 const EIGHT_CLASS_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofSlow.eight.class");
 const EIGHT_STARTED_FILE: &[u8] =
     include_bytes!("../../hooks/classes/HprofSlow$Started.eight.class");
@@ -25,6 +28,9 @@ const EIGHT_STARTED_FILE: &[u8] =
 /// The constants that the class file has in place of addresses.
 const RECORDS: u64 = 0x7265_636f_7264_7361;
 const METHODS: u64 = 0x6d65_7468_6f64_7361;
+
+/// UTF-16 units of a span's name that are kept.
+const MAX_SPAN_NAME: usize = 200;
 
 /// Classes in a step of rewriting; the program stands still for a part of it.
 const STEP: usize = 32;
@@ -69,6 +75,7 @@ impl SlowCalls {
         let class_file = with_addresses(class_file, self.memory).ok_or(JvmtiError::INTERNAL)?;
         let hooks = jni.define_boot_class(HOOK_CLASS, &class_file)?;
         jni.define_boot_class(STARTED_CLASS, started)?;
+        jni.define_boot_class(SPAN_CLASS, SPAN_FILE)?;
         *self.hooks.lock() = Some(jni.new_global(hooks.get())?);
         // The class is prepared in the call, see `class_prepare`.
         let event = raw::JVMTI_EVENT_CLASS_PREPARE;
@@ -183,7 +190,7 @@ pub(super) unsafe extern "C" fn class_file_load(
     });
 }
 
-fn natives() -> [NativeMethod; 3] {
+fn natives() -> [NativeMethod; 4] {
     let native =
         |name: &'static CStr, signature: &'static CStr, function: *mut c_void| NativeMethod {
             name,
@@ -192,6 +199,11 @@ fn natives() -> [NativeMethod; 3] {
         };
     [
         native(c"cpu", c"()J", cpu as *const () as *mut c_void),
+        native(
+            c"span",
+            c"(Ljava/lang/String;)I",
+            span as *const () as *mut c_void,
+        ),
         native(c"claim", c"(JJ)J", claim as *const () as *mut c_void),
         native(c"ended", c"(JJJJ)V", ended as *const () as *mut c_void),
     ]
@@ -199,6 +211,34 @@ fn natives() -> [NativeMethod; 3] {
 
 unsafe extern "system" fn cpu(_env: *mut JNIEnv, _class: jclass) -> jlong {
     guard(0, || current_cpu_nanos() as jlong)
+}
+
+/// The number of spans of this name, -1 if they are not timed.
+unsafe extern "system" fn span(env: *mut JNIEnv, _class: jclass, name: jobject) -> jint {
+    let mut number = -1;
+    SlowCalls::callback(|slow| {
+        // SAFETY: the VM passes the environment of the current thread, and an object.
+        let (jni, name) = unsafe { (Jni::new(env), Ref::from_raw(name)) };
+        let found = name.and_then(|name| {
+            let string = jni.find_class(c"java/lang/String").ok()?;
+            let (name, _) = jni.text(string.get(), name, MAX_SPAN_NAME)?;
+            slow.methods.lock().span(slow.memory, span_name(&name))
+        });
+        number = found.and_then(|it| jint::try_from(it).ok()).unwrap_or(-1);
+    });
+    number
+}
+
+/// A name that is one line of a table.
+fn span_name(name: &str) -> String {
+    let line = name
+        .chars()
+        .map(|it| if it.is_control() { ' ' } else { it });
+    let line: String = line.collect();
+    match line.trim() {
+        "" => "(no name)".to_owned(),
+        line => line.to_owned(),
+    }
 }
 
 unsafe extern "system" fn claim(
@@ -223,7 +263,8 @@ unsafe extern "system" fn ended(
     SlowCalls::callback(|slow| {
         // SAFETY: the VM passes the environment of the current thread; hooks pass the address of a block.
         let (jni, number) = unsafe { (Jni::new(env), Memory::number_of(block as u64)) };
-        slow.ended(&jni, number, began, wall.max(0) as u64, cpu.max(0) as u64);
+        let cpu = u64::try_from(cpu).ok();
+        slow.ended(&jni, number, began, wall.max(0) as u64, cpu);
     });
 }
 
@@ -233,6 +274,20 @@ pub(super) type Hooks = Option<GlobalRef<Class>>;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_spans_are_one_line() {
+        assert_eq!(span_name(" check\nout\t"), "check out");
+        assert_eq!(span_name("\n"), "(no name)");
+    }
+
+    #[test]
+    fn spans_are_of_a_class_that_jdk_8_reads() {
+        assert_eq!(
+            SPAN_FILE.get(..8),
+            Some(&[0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 52][..])
+        );
+    }
 
     #[test]
     fn each_class_file_has_each_address_once() {

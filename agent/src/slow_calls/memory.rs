@@ -20,7 +20,11 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 const USED: usize = 8;
 const LAST_WALL: usize = 16;
 const MORE_CPU: usize = 32;
-const CALLS: usize = 48;
+const TRACE_HIGH: usize = 40;
+const TRACE_LOW: usize = 48;
+const SPAN: usize = 56;
+const SET: usize = 64;
+const CALLS: usize = 72;
 const CALL: usize = 24;
 const BEGAN: usize = 8;
 
@@ -31,7 +35,9 @@ const LOST: usize = 24;
 const SKIPPED: usize = 32;
 const NUMBER: usize = 40;
 const SLOW: usize = 48;
-const STRIPES: usize = 64;
+const IS_SPAN: usize = 56;
+const MOVED: usize = 64;
+const STRIPES: usize = 128;
 const STRIPE_COUNT: usize = 4;
 const WALL_SUM: usize = 0;
 const CPU_SUM: usize = 8;
@@ -41,6 +47,8 @@ const BLOCK: usize = STRIPES + STRIPE_COUNT * STRIPE;
 
 /// Methods at most, in all runs of a process.
 pub(super) const MAX_METHODS: usize = 1000;
+/// Behind the blocks of methods: the number of the run that times calls.
+const RUN: usize = MAX_METHODS * 8;
 /// A threshold that no call reaches.
 pub(super) const NO_THRESHOLD: u64 = i64::MAX as u64;
 
@@ -117,13 +125,15 @@ pub(super) struct Sums {
     pub(super) recursive: u64,
     pub(super) lost: u64,
     pub(super) slow: u64,
+    pub(super) moved: u64,
 }
 
 impl Block {
-    /// The block of the method of this number.
-    pub(super) fn new(number: u32) -> Option<Self> {
+    /// The block of the method of this number, or of spans of a name.
+    pub(super) fn new(number: u32, is_span: bool) -> Option<Self> {
         let block = Self(Words::map(BLOCK)?);
         block.0.set(NUMBER, number.into());
+        block.0.set(IS_SPAN, is_span.into());
         block.0.set(THRESHOLD, NO_THRESHOLD);
         Some(block)
     }
@@ -172,12 +182,13 @@ impl Block {
             recursive: self.0.get(RECURSIVE),
             lost: self.0.get(LOST),
             slow: self.0.get(SLOW),
+            moved: self.0.get(MOVED),
         }
     }
 
     /// Sets all counters to zero.
     pub(super) fn reset(self) {
-        for word in [FLOOR, RECURSIVE, LOST, SLOW] {
+        for word in [FLOOR, RECURSIVE, LOST, SLOW, MOVED] {
             self.0.set(word, 0);
         }
         // SAFETY: asks for a number.
@@ -201,10 +212,29 @@ impl Block {
 /// A call that has not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RunningCall {
+    /// The id of its thread.
+    pub(super) tid: u64,
     /// The address of the block of its method.
     pub(super) block: u64,
     /// When it began, in nanoseconds of the monotonic clock.
     pub(super) began: u64,
+}
+
+/// The request that a thread works for, as the program names it: the ids of its trace and span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TraceContext {
+    trace: u128,
+    span: u64,
+}
+
+impl TraceContext {
+    /// The ids as the headers of W3C have them.
+    pub(super) fn ids(self) -> (String, String) {
+        (
+            format!("{:032x}", self.trace),
+            format!("{:016x}", self.span),
+        )
+    }
 }
 
 /// The records of threads, and the table of methods.
@@ -225,7 +255,7 @@ impl Memory {
     fn new() -> Option<Self> {
         Some(Self {
             records: Words::map(RECORDS * RECORD)?,
-            methods: Words::map(MAX_METHODS * 8)?,
+            methods: Words::map(RUN + 8)?,
             taken: (0..RECORDS.div_ceil(64))
                 .map(|_| AtomicU64::new(0))
                 .collect(),
@@ -247,6 +277,23 @@ impl Memory {
         let address = block.map_or(0, Block::address);
         let word = self.methods.at(number as usize * 8);
         word.store(address, Ordering::Release);
+    }
+
+    /// Spans and requests are asked for from now on, by the run of this number, or, by 0, not any more.
+    pub(super) fn set_run(&self, run: u32) {
+        self.methods.at(RUN).store(run.into(), Ordering::Release);
+    }
+
+    /// The request that a thread works for, or has worked for since `began` of the monotonic clock.
+    pub(super) fn context(&self, tid: u64, began: i64) -> Option<TraceContext> {
+        let record = self.find(tid)?;
+        let word = |at: usize| self.records.get(record + at);
+        let set = word(SET);
+        let is_of_then = set & 1 != 0 || (set != 0 && set.cast_signed() >= began);
+        is_of_then.then(|| TraceContext {
+            trace: u128::from(word(TRACE_HIGH)) << 64 | u128::from(word(TRACE_LOW)),
+            span: word(SPAN),
+        })
     }
 
     /// The number of the method whose block is at this address, by what hooks say.
@@ -282,7 +329,7 @@ impl Memory {
                     .compare_exchange(0, tid, Ordering::Acquire, Ordering::Relaxed)
                     .is_ok()
             {
-                for word in [USED, LAST_WALL, MORE_CPU] {
+                for word in [USED, LAST_WALL, MORE_CPU, SET] {
                     self.records.set(record + word, 0);
                 }
                 let index = record / RECORD;
@@ -357,11 +404,12 @@ impl Memory {
     pub(super) fn running(&self) -> Vec<RunningCall> {
         let mut running = Vec::new();
         self.each_taken(|record| {
+            let tid = self.records.get(record);
             for call in self.calls(record) {
                 let block = self.records.get(call);
                 if block != 0 {
                     let began = self.records.get(call + BEGAN);
-                    running.push(RunningCall { block, began });
+                    running.push(RunningCall { tid, block, began });
                 }
             }
         });
@@ -405,6 +453,30 @@ mod tests {
     }
 
     #[test]
+    fn a_call_has_the_request_that_its_thread_has_worked_for() {
+        let memory = Memory::new().unwrap();
+        assert_eq!(memory.context(5, 0), None);
+        let record = own(&memory, 5);
+        assert_eq!(memory.context(5, 0), None, "none was set");
+        for (word, value) in [(TRACE_HIGH, 0x4bf9), (TRACE_LOW, 7), (SPAN, 9), (SET, 101)] {
+            memory.records.set(record + word, value);
+        }
+        let ids = || memory.context(5, 200).map(TraceContext::ids);
+        let expected = (
+            "0000000000004bf90000000000000007".to_owned(),
+            "0000000000000009".to_owned(),
+        );
+        assert_eq!(ids(), Some(expected.clone()), "it still does");
+        memory.records.set(record + SET, 150);
+        assert_eq!(ids(), None, "it no longer did when the call began");
+        memory.records.set(record + SET, 250);
+        assert_eq!(ids(), Some(expected));
+        memory.end(5);
+        own(&memory, 5);
+        assert_eq!(ids(), None, "another thread has no request");
+    }
+
+    #[test]
     fn the_cpu_time_of_a_virtual_thread_goes_with_it() {
         let memory = Memory::new().unwrap();
         let record = own(&memory, 5);
@@ -427,6 +499,7 @@ mod tests {
         memory.records.set(record + CALLS + BEGAN, 9);
         memory.records.set(record + USED, CALL as u64);
         let call = RunningCall {
+            tid: 5,
             block: 4096,
             began: 9,
         };
@@ -437,7 +510,7 @@ mod tests {
 
     #[test]
     fn a_block_sums_what_threads_count() {
-        let block = Block::new(7).unwrap();
+        let block = Block::new(7, false).unwrap();
         // SAFETY: it is a block.
         assert_eq!(unsafe { Memory::number_of(block.address()) }, 7);
         assert_eq!(block.threshold(), None);

@@ -12,7 +12,7 @@ use super::memory::{Block, MAX_METHODS, Memory};
 use super::slowest::Slowest;
 use super::spans::Spans;
 use super::totals::Totals;
-use crate::options::{SlowMethods, SlowThreshold};
+use crate::options::{SPANS, SlowMethods, SlowThreshold};
 
 /// The class with the hooks, in `agent/hooks/`.
 pub(super) const HOOK_CLASS: &std::ffi::CStr = c"java/lang/HprofSlow";
@@ -76,11 +76,49 @@ pub(super) struct Methods {
     rewriter: Rewriter,
     wanted: SlowMethods,
     all: Vec<Timed>,
-    numbers: HashMap<MethodKey, u32>,
+    numbers: Numbers,
     /// Methods that were found and cannot have hooks, by pattern: one of them, and the reason.
     refused: BTreeMap<usize, String>,
+    /// The number of the run.
+    run: u32,
+}
+
+/// Which method has which number, in all runs of a process.
+#[derive(Default)]
+struct Numbers {
+    by_key: HashMap<MethodKey, u32>,
     /// Methods beyond the most that are timed.
-    pub(super) too_many: u64,
+    too_many: u64,
+}
+
+impl Numbers {
+    /// The number of a method among `all`, possibly since now; `None` if there are too many.
+    fn of(&mut self, all: &mut Vec<Timed>, key: MethodKey) -> Option<u32> {
+        if let Some(&number) = self.by_key.get(&key) {
+            return Some(number);
+        }
+        let number = u32::try_from(all.len()).ok()?;
+        let block = match all.len() < MAX_METHODS {
+            true => Block::new(number, key.class == SPANS),
+            false => None,
+        };
+        let Some(block) = block else {
+            self.too_many += 1;
+            return None;
+        };
+        all.push(Timed {
+            key: key.clone(),
+            block,
+            pattern: None,
+            asked: Threshold::None,
+            slowest: Slowest::default(),
+            spans: Spans::default(),
+            totals: Totals::default(),
+            looked_at: 0,
+        });
+        self.by_key.insert(key, number);
+        Some(number)
+    }
 }
 
 fn asked(threshold: SlowThreshold) -> Threshold {
@@ -97,8 +135,9 @@ impl Methods {
     /// For a run that times these. `again` if a run before had hooks in classes.
     pub(super) fn begin(&mut self, wanted: SlowMethods, again: bool) {
         self.wanted = wanted;
+        self.run += 1;
         self.refused.clear();
-        self.too_many = 0;
+        self.numbers.too_many = 0;
         self.rewriter = match again {
             // Classes keep the names of the hooks that they had.
             true => Rewriter::new().accepting_names(),
@@ -107,6 +146,45 @@ impl Methods {
         for timed in &mut self.all {
             timed.pattern = None;
         }
+    }
+
+    /// Spans of known names are timed from now on, the program's other names asked for, and requests taken.
+    pub(super) fn begin_spans(&mut self, memory: &Memory) {
+        let spans = self.all.iter().map(|timed| &timed.key);
+        let names = spans.filter(|key| key.class == SPANS);
+        let names: Vec<String> = names.map(|key| key.name.clone()).collect();
+        for name in names {
+            let _ = self.span(memory, name);
+        }
+        memory.set_run(self.run);
+    }
+
+    /// The number of spans of a name, which are timed from now on; `None` if they are not wanted, or of too many names.
+    pub(super) fn span(&mut self, memory: &Memory, name: String) -> Option<u32> {
+        let (at, asked) = self.pattern_of(SPANS, &name)?;
+        let key = MethodKey {
+            class: SPANS.to_owned(),
+            name,
+            descriptor: String::new(),
+        };
+        let number = self.numbers.of(&mut self.all, key)?;
+        let timed = self.all.get_mut(number as usize)?;
+        if timed.pattern.is_none() {
+            timed.asked = asked;
+            timed.pattern = Some(at);
+            timed.start(memory, number);
+        }
+        Some(number)
+    }
+
+    /// The first pattern of spans, or of methods, that matches, and which calls are slow by it.
+    fn pattern_of(&self, class: &str, name: &str) -> Option<(usize, Threshold)> {
+        let mut patterns = self.wanted.patterns().iter().enumerate();
+        let matches = |it: &crate::options::SlowPattern| {
+            it.is_of_spans() == (class == SPANS) && it.matches(class, name)
+        };
+        let (at, pattern) = patterns.find(|(_, it)| matches(it))?;
+        Some((at, asked(pattern.threshold)))
     }
 
     /// The methods of this run.
@@ -126,6 +204,7 @@ impl Methods {
 
     /// No method is timed any more.
     pub(super) fn end(&mut self, memory: &Memory) {
+        memory.set_run(0);
         for number in 0..self.all.len() {
             memory.set_block(number as u32, None);
         }
@@ -133,11 +212,17 @@ impl Methods {
 
     /// The methods of this run are timed again.
     pub(super) fn resume(&self, memory: &Memory) {
+        memory.set_run(self.run);
         for (number, timed) in self.all.iter().enumerate() {
             if timed.pattern.is_some() {
                 memory.set_block(number as u32, Some(timed.block));
             }
         }
+    }
+
+    /// Methods of this run, and names of spans, beyond the most that are timed.
+    pub(super) fn too_many(&self) -> u64 {
+        self.numbers.too_many
     }
 
     /// The patterns.
@@ -152,7 +237,7 @@ impl Methods {
         }
         let class = dotted(class);
         let mut patterns = self.wanted.patterns().iter();
-        patterns.any(|pattern| pattern.may_match(&class))
+        patterns.any(|pattern| !pattern.is_of_spans() && pattern.may_match(&class))
     }
 
     /// `class` with hooks in methods that are wanted, `None` if it has none.
@@ -171,14 +256,15 @@ impl Methods {
             all,
             numbers,
             refused,
-            too_many,
+            ..
         } = self;
         let class_name = dotted(name);
         let mut chosen: Vec<(u32, usize)> = Vec::new();
         let mut select = |method: &MethodInfo<'_>| {
             let name = method.name.to_string();
             let mut patterns = wanted.patterns().iter().enumerate();
-            let (at, pattern) = patterns.find(|(_, it)| it.matches(&class_name, &name))?;
+            let (at, pattern) =
+                patterns.find(|(_, it)| !it.is_of_spans() && it.matches(&class_name, &name))?;
             if name.starts_with('<') {
                 return None;
             }
@@ -187,32 +273,7 @@ impl Methods {
                 name,
                 descriptor: method.descriptor.to_string(),
             };
-            let number = match numbers.get(&key) {
-                Some(&number) => number,
-                None => {
-                    let number = u32::try_from(all.len()).ok()?;
-                    let block = match all.len() < MAX_METHODS {
-                        true => Block::new(number),
-                        false => None,
-                    };
-                    let Some(block) = block else {
-                        *too_many += 1;
-                        return None;
-                    };
-                    all.push(Timed {
-                        key: key.clone(),
-                        block,
-                        pattern: None,
-                        asked: Threshold::None,
-                        slowest: Slowest::default(),
-                        spans: Spans::default(),
-                        totals: Totals::default(),
-                        looked_at: 0,
-                    });
-                    numbers.insert(key, number);
-                    number
-                }
-            };
+            let number = numbers.of(all, key)?;
             let timed = all.get_mut(number as usize)?;
             if timed.pattern.is_none() {
                 timed.asked = asked(pattern.threshold);

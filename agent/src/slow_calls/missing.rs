@@ -12,6 +12,12 @@ const MOST: usize = 5;
 impl SlowCalls {
     /// Says what is there instead of the methods of a pattern, and what to do.
     pub(super) fn why_missing(&self, jni: &Jni, pattern: &SlowPattern) -> String {
+        if pattern.is_of_spans() {
+            return format!(
+                "the program began no span whose name matches {}: it begins one with java.lang.HprofSpan.start(name)",
+                pattern.text
+            );
+        }
         let Some((class, method)) = pattern.text.rsplit_once('.') else {
             return format!("no method that was loaded matches {}", pattern.text);
         };

@@ -5,6 +5,9 @@
 //! for each method, and a record for each thread with the calls that it is in. A call within one of the same method is part of
 //! that. Calls that may be among the slowest, and those above the threshold, are passed to the agent ([`SlowCalls::ended`]).
 //!
+//! Spans that the program names are timed as calls are, by a class that the agent brings (`HprofSpan.java`); each name has a number
+//! as a method has. The slowest calls say when collections stopped the program ([`pauses`]), and which request the program names.
+//!
 //! Wall time is exact. CPU time is that of the thread, to 50 µs: reading its clock takes longer than most calls. That of a virtual
 //! thread goes with it from carrier to carrier ([`virtual_threads`]).
 
@@ -12,6 +15,7 @@ mod java_side;
 mod memory;
 mod methods;
 mod missing;
+mod pauses;
 mod recorder;
 mod rows;
 mod slowest;
@@ -33,8 +37,9 @@ use crate::options::Settings;
 use crate::os::timer::monotonic_nanos;
 use crate::vm::{Capabilities, JFieldId, Jni, Jvmti, JvmtiError, Ref, Release, StillInside};
 use java_side::Hooks;
-use memory::Memory;
+use memory::{Memory, TraceContext};
 use methods::Methods;
+use pauses::Pauses;
 
 pub use recorder::SlowRecorder;
 
@@ -56,6 +61,8 @@ pub struct SlowCalls {
     moved: AtomicI64,
     /// Classes that the VM refuses with hooks.
     refused: AtomicU64,
+    /// When collections stopped the program.
+    pauses: Pauses,
     /// The run is over, while the VM continues.
     over: AtomicBool,
 }
@@ -63,6 +70,8 @@ pub struct SlowCalls {
 /// The thread that a call has ended in.
 #[derive(Default)]
 struct CurrentThread {
+    /// Its id, as the program has it.
+    tid: u64,
     name: String,
     is_virtual: bool,
     /// Its serial, by which samples know it.
@@ -90,6 +99,11 @@ const EVENTS: [raw::jvmtiEvent; 2] = [
     raw::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK,
     raw::JVMTI_EVENT_THREAD_END,
 ];
+/// Without them, calls do not say when collections stopped the program.
+const COLLECTIONS: [raw::jvmtiEvent; 2] = [
+    raw::JVMTI_EVENT_GARBAGE_COLLECTION_START,
+    raw::JVMTI_EVENT_GARBAGE_COLLECTION_FINISH,
+];
 
 impl SlowCalls {
     /// Sets the mode up in `jvmti`, an environment that nothing else uses. Nothing is timed before [`Self::start`].
@@ -106,6 +120,8 @@ impl SlowCalls {
         wanted.set_can_retransform_any_class(1);
         wanted.set_can_generate_all_class_hook_events(1);
         wanted.set_can_support_virtual_threads(1);
+        // Without it, calls do not say when collections stopped the program.
+        wanted.set_can_generate_garbage_collection_events(1);
         let refused = jvmti.add_capabilities(&wanted)?;
         if refused.can_retransform_classes() != 0 {
             return Err(JvmtiError::NOT_AVAILABLE.into());
@@ -114,6 +130,8 @@ impl SlowCalls {
             ClassFileLoadHook: Some(java_side::class_file_load),
             ClassPrepare: Some(java_side::class_prepare),
             ThreadEnd: Some(thread_end),
+            GarbageCollectionStart: Some(pauses::start),
+            GarbageCollectionFinish: Some(pauses::finish),
             ..Default::default()
         })?;
         let methods = METHODS.get_or_init(Mutex::default);
@@ -131,6 +149,7 @@ impl SlowCalls {
             per_thread: settings.thread,
             moved: AtomicI64::new(0),
             refused: AtomicU64::new(0),
+            pauses: Pauses::default(),
             over: AtomicBool::new(false),
         };
         let slow: &'static Self = Box::leak(Box::new(slow));
@@ -177,6 +196,10 @@ impl SlowCalls {
         }
         let refused = self.rewrite_loaded(jni);
         self.refused.store(refused, Ordering::Relaxed);
+        for event in COLLECTIONS {
+            let _ = self.jvmti.set_event(event, true);
+        }
+        self.methods.lock().begin_spans(self.memory);
         Ok(())
     }
 
@@ -190,15 +213,17 @@ impl SlowCalls {
         self.over.store(true, Ordering::Relaxed);
         // Without the run, classes get their own code.
         self.rewrite_loaded(jni);
-        for event in EVENTS {
+        for event in EVENTS.into_iter().chain(COLLECTIONS) {
             // An event that was not enabled cannot be refused.
             let _ = self.jvmti.set_event(event, false);
         }
         self.jvmti.close(limit)
     }
 
-    /// A long call of a method, by its number, has ended in the current thread. It began at `began` of the monotonic clock.
-    fn ended(&self, jni: &Jni, number: u32, began: i64, wall: u64, cpu: u64) {
+    /// A long call of a method, by its number, has ended in the current thread. It began at `began` of the monotonic clock. The
+    /// CPU time of a span that began in another thread is not known.
+    fn ended(&self, jni: &Jni, number: u32, began: i64, wall: u64, cpu: Option<u64>) {
+        let first = began.max(0).cast_unsigned();
         let began = began.saturating_add(self.moved.load(Ordering::Relaxed));
         let (is_slow, is_among_slowest) = {
             let mut methods = self.methods.lock();
@@ -212,7 +237,27 @@ impl SlowCalls {
         if !is_slow && !is_among_slowest {
             return;
         }
-        let thread = self.current_thread(jni, is_among_slowest);
+        let mut thread = self.current_thread(jni, is_among_slowest);
+        if cpu.is_none() {
+            // Its samples are not those of the span.
+            thread.serial = None;
+        }
+        let call = is_among_slowest.then(|| {
+            let context = self.memory.context(thread.tid, first.cast_signed());
+            let (trace_id, span_id) = context.map(TraceContext::ids).unzip();
+            SlowCall {
+                began,
+                wall,
+                cpu: cpu.unwrap_or(0),
+                thread: thread.name,
+                serial: thread.serial,
+                is_virtual: thread.is_virtual,
+                trace_id,
+                span_id,
+                pauses: self.pauses.within(first, wall),
+                owners: Vec::new(),
+            }
+        });
         let mut methods = self.methods.lock();
         let Some(timed) = methods.get_mut(number) else {
             return;
@@ -225,15 +270,8 @@ impl SlowCalls {
                 None => timed.spans.count_lost(),
             }
         }
-        if is_among_slowest {
-            timed.slowest.add(SlowCall {
-                began,
-                wall,
-                cpu,
-                thread: thread.name,
-                serial: thread.serial,
-                is_virtual: thread.is_virtual,
-            });
+        if let Some(call) = call {
+            timed.slowest.add(call);
             timed.block.set_floor(timed.slowest.floor());
         }
     }
@@ -263,6 +301,7 @@ impl SlowCalls {
             false => 0,
         };
         CurrentThread {
+            tid: self.thread_id(jni, thread.get()),
             name,
             is_virtual,
             serial: (serial > 0).then_some(serial),

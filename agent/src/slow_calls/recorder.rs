@@ -128,17 +128,18 @@ impl SlowRecorder {
     fn remarks(&self, methods: &[SlowMethod], patterns: &[SlowPattern]) -> Vec<String> {
         let sum = |of: fn(&SlowMethod) -> u64| methods.iter().map(of).sum::<u64>();
         let mut lines = vec![format!(
-            "hprof-rs {}: slow={} methods={} calls={} recursive={} running={} not_timed={} refused_classes={} \
+            "hprof-rs {}: slow={} methods={} calls={} recursive={} moved={} running={} not_timed={} refused_classes={} \
              too_many_methods={} internal_errors={}",
             env!("CARGO_PKG_VERSION"),
             patterns.len(),
             methods.len(),
             sum(SlowMethod::calls),
             sum(|it| it.recursive),
+            sum(|it| it.moved),
             sum(|it| it.running),
             sum(|it| it.lost),
             self.slow.refused.load(std::sync::atomic::Ordering::Relaxed),
-            self.slow.methods.lock().too_many,
+            self.slow.methods.lock().too_many(),
             crate::vm::panics(),
         )];
         let missing = patterns
@@ -165,10 +166,11 @@ impl SlowRecorder {
                  are in calls; name fewer methods"
             ));
         }
-        let too_many = self.slow.methods.lock().too_many;
+        let too_many = self.slow.methods.lock().too_many();
         if too_many > 0 {
             report::note(&format!(
-                "slow= has timed {} methods and not {too_many} others; give it narrower patterns",
+                "slow= has timed {} methods and names of spans, and not {too_many} others; give it narrower patterns, and spans \
+                 names without ids or numbers",
                 super::memory::MAX_METHODS
             ));
         }

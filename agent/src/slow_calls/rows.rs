@@ -28,6 +28,7 @@ pub(super) fn method(timed: &Timed, running: &[RunningCall], now: u64) -> SlowMe
         cpu: sums.cpu,
         recursive: sums.recursive,
         lost: sums.lost,
+        moved: sums.moved,
         every: 1 << timed.totals.bits(),
         running: ages.clone().count() as u64,
         longest_running: ages.max().unwrap_or(0),

@@ -54,12 +54,8 @@ mod tests {
         for wall in walls {
             if slowest.takes(wall) {
                 slowest.add(SlowCall {
-                    began: 0,
                     wall,
-                    cpu: 0,
-                    thread: String::new(),
-                    serial: None,
-                    is_virtual: false,
+                    ..SlowCall::default()
                 });
             }
         }

@@ -2,7 +2,9 @@
 
 mod support;
 
-use java_test_harness::{Run, each_jdk};
+use std::process::Command;
+
+use java_test_harness::{Jdk, Run, each_jdk, each_release};
 use serde_json::Value;
 use support::{Scene, java, run, stderr, stdout};
 
@@ -204,5 +206,72 @@ fn a_slow_call_has_a_strip_of_its_time() {
         assert!(none["methods"][0]["slowest"][0]["strip"].is_null());
         let reason = none["no_strips"].as_str().expect("a reason");
         assert!(reason.contains("cpu=wall"), "{reason}");
+    });
+}
+
+/// The events of slow calls in a recording, as the JDK's own tool reads them.
+fn slow_call_events(scene: &Scene, recording: &str) -> Vec<Value> {
+    let mut jfr = Command::new(Jdk::compiler().tool("jfr"));
+    jfr.args(["print", "--json", "--events", "profiler.SlowCall"]);
+    let output = run(jfr.arg(scene.path(recording)), "");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let json: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    let events = json["recording"]["events"].as_array().expect("events");
+    events.iter().map(|it| it["values"].clone()).collect()
+}
+
+/// Seconds of a time such as PT1.25S.
+fn seconds(time: &Value) -> f64 {
+    let text = time.as_str().expect("a time");
+    let number = text.strip_prefix("PT").and_then(|it| it.strip_suffix('S'));
+    number
+        .and_then(|it| it.parse().ok())
+        .unwrap_or_else(|| panic!("{text}"))
+}
+
+#[test]
+fn a_recording_has_an_event_for_each_slow_call() {
+    each_release(|jdk| {
+        let scene = Scene::new();
+        let convert = |options: &str, program: &str| {
+            let options = format!("{options},file=calls.hprof.txt");
+            let outcome = Run::new(jdk).agent(&options).class(program).run();
+            let outcome = outcome.expect_status(0);
+            let bytes = outcome.bytes("calls.hprof.txt");
+            std::fs::write(scene.path("calls.hprof.txt"), bytes).unwrap();
+            let arguments = ["convert", "calls.hprof.txt", "-o", "calls.jfr"];
+            let output = run(&mut scene.hprof_rs(&arguments), "");
+            assert!(output.status.success(), "{}", stderr(&output));
+            slow_call_events(&scene, "calls.jfr")
+        };
+        let events = convert("slow=SlowStrips.handle:1ms,cpu=wall,depth=16", "SlowStrips");
+        let [event] = &events[..] else {
+            panic!("{events:#?}");
+        };
+        let slow = json(&scene, &["slow", "--json", "calls.hprof.txt"]);
+        let call = &slow["methods"][0]["slowest"][0];
+        let nanos = |value: &Value| value.as_f64().expect("a number") / 1e9;
+        assert!((seconds(&event["duration"]) - nanos(&call["wall_ns"])).abs() < 2e-6);
+        assert!((seconds(&event["cpuTime"]) - nanos(&call["cpu_ns"])).abs() < 2e-6);
+        assert_eq!(event["eventThread"]["javaName"], "main");
+        assert_eq!(event["method"]["name"], "handle");
+        assert_eq!(event["method"]["type"]["name"], "SlowStrips");
+        assert_eq!(event["method"]["descriptor"], "()V");
+        // Without samples, too; spans as methods.
+        let events = convert("slow=span.handle:50ms", "SlowSpans");
+        // On a busy machine, more of them are slow than the ten slowest.
+        assert!(events.len() >= 10, "{events:#?}");
+        let with_trace = events.iter().filter(|it| it["traceId"] != "");
+        let with_trace: Vec<_> = with_trace.collect();
+        assert_eq!(with_trace.len(), 1);
+        assert_eq!(with_trace[0]["traceId"], "4bf92f3577b34da6a3ce929d0e0e4736");
+        assert_eq!(with_trace[0]["spanId"], "00f067aa0ba902b7");
+        assert_eq!(with_trace[0]["eventThread"]["javaName"], "worker-1");
+        assert!(seconds(&with_trace[0]["duration"]) >= 0.12);
+        let texts = stdout(&run(&mut scene.hprof_rs(&["slow", "calls.hprof.txt"]), ""));
+        assert!(
+            texts.contains("trace 4bf92f3577b34da6a3ce929d0e0e4736, span 00f067aa0ba902b7"),
+            "{texts}"
+        );
     });
 }

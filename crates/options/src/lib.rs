@@ -56,7 +56,7 @@ pub use resolve::resolve;
 pub use settings::{
     Clock, Destination, Engine, Format, Live, Locks, Lost, Modes, Process, SampleClock, Settings,
 };
-pub use slow::{SlowMethods, SlowPattern, SlowThreshold};
+pub use slow::{SPANS, SlowMethods, SlowPattern, SlowThreshold};
 pub use strip::{Keeps, Strip};
 pub use threads::ThreadFilter;
 

@@ -100,6 +100,7 @@ pub struct Raw {
     pub native_lock: Option<String>,
     /// `slow=`.
     pub slow: Option<String>,
+    pub spans: bool,
     pub shortcut: bool,
     pub live: Live,
     /// `filter=`.
@@ -176,6 +177,7 @@ impl Default for Raw {
             native: 0,
             native_lock: None,
             slow: None,
+            spans: false,
             shortcut: true,
             live: Live::Exact,
             filter: None,

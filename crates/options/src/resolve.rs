@@ -66,7 +66,8 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
     if raw.native > 0 && raw.heap_sites {
         return Err(Cause::NativeWithSites.into());
     }
-    if let (true, Some(timing)) = (raw.slow.is_some(), raw.cpu_timing) {
+    let slow = slow(raw.slow.as_deref(), raw.spans)?;
+    if let (true, Some(timing)) = (slow.has_methods(), raw.cpu_timing) {
         let times = match timing {
             Timing::Times => "times",
             Timing::Old => "old",
@@ -115,7 +116,7 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         heap_interval: raw.heap_interval,
         native_interval: raw.native,
         native_lock_threshold: native_lock(raw)?.unwrap_or_default(),
-        slow: slow(raw.slow.as_deref())?,
+        slow,
         shortcut: raw.shortcut,
         live: raw.live,
         cutoff,
@@ -154,7 +155,7 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         c_stack: raw.c_stack,
         vm_threads: raw.vm_threads,
         // Times are those of CPU time. Samples within slow calls are found by them.
-        timeline: (raw.timeline || raw.slow.is_some()) && event.is_none(),
+        timeline: (raw.timeline || times_calls(raw)) && event.is_none(),
         event,
         timeline_max: u64::try_from(raw.timeline_max).unwrap_or_default(),
     })
@@ -222,7 +223,7 @@ fn modes(raw: &Raw) -> Modes {
         monitor: raw.locks.any(),
         native: raw.native > 0,
         native_lock: native_lock(raw).is_ok_and(|threshold| threshold.is_some()),
-        slow: raw.slow.is_some(),
+        slow: times_calls(raw),
         by_default: false,
     };
     if asked == Modes::default() {
@@ -357,8 +358,16 @@ fn native_lock(raw: &Raw) -> Result<Option<Duration>, OptionError> {
     })
 }
 
-fn slow(given: Option<&str>) -> Result<SlowMethods, OptionError> {
+fn times_calls(raw: &Raw) -> bool {
+    raw.slow.is_some() || raw.spans
+}
+
+fn slow(given: Option<&str>, spans: bool) -> Result<SlowMethods, OptionError> {
     let parsed = given.map_or_else(|| Ok(SlowMethods::default()), SlowMethods::parse);
+    let parsed = parsed.map(|methods| match spans {
+        true => methods.with_all_spans(),
+        false => methods,
+    });
     parsed.map_err(|reason| {
         Cause::BadValue {
             name: "slow",

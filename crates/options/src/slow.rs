@@ -16,6 +16,9 @@ pub enum SlowThreshold {
     Share(u32),
 }
 
+/// The class of the names of spans: `span.checkout` is the span `checkout`.
+pub const SPANS: &str = "span";
+
 /// A pattern of methods.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlowPattern {
@@ -41,6 +44,13 @@ impl SlowPattern {
             Some(rest) => rest.is_empty() || rest.starts_with('.'),
             None => class.starts_with(certain),
         }
+    }
+
+    /// Returns whether it is of spans, which programs name, and of no methods.
+    #[must_use]
+    pub fn is_of_spans(&self) -> bool {
+        let name = self.text.strip_prefix(SPANS);
+        name.is_some_and(|name| name.starts_with('.'))
     }
 
     /// The class that it names, if there is one only.
@@ -77,6 +87,25 @@ impl SlowMethods {
             }
         }
         Ok(Self(patterns))
+    }
+
+    /// With spans of any name behind the other patterns, unless these have them.
+    #[must_use]
+    pub(super) fn with_all_spans(mut self) -> Self {
+        let all = SlowPattern {
+            text: format!("{SPANS}.*"),
+            threshold: SlowThreshold::None,
+        };
+        if !self.0.iter().any(|it| it.text == all.text) {
+            self.0.push(all);
+        }
+        self
+    }
+
+    /// Returns whether there are patterns of methods, not of spans alone.
+    #[must_use]
+    pub fn has_methods(&self) -> bool {
+        self.0.iter().any(|it| !it.is_of_spans())
     }
 
     /// Returns whether there are none.
@@ -204,6 +233,22 @@ mod tests {
         assert!(!api.may_match("com.acme.ApiClient") && !api.may_match("com.acme2.Api"));
         assert!(api.may_match("com.acme.Api") && get.may_match("x.Y"));
         assert_eq!((api.class(), get.class()), (Some("com.acme.Api"), None));
+    }
+
+    #[test]
+    fn spans_are_patterns_of_their_own() {
+        let methods = parse("span.checkout:200ms:a.B.c").with_all_spans();
+        let found: Vec<_> = methods
+            .patterns()
+            .iter()
+            .map(|it| (it.text.as_str(), it.is_of_spans()))
+            .collect();
+        let expected = [("span.checkout", true), ("a.B.c", false), ("span.*", true)];
+        assert_eq!(found, expected);
+        assert!(methods.has_methods());
+        let spans = parse("span.*:5ms").with_all_spans();
+        assert_eq!(spans, parse("span.*:5ms"));
+        assert!(!spans.has_methods() && !parse("spans.B.c").patterns()[0].is_of_spans());
     }
 
     #[test]

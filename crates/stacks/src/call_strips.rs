@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use hprof_format::ids::TraceSerial;
 use serde::Serialize;
 
-use crate::slow::SlowCall;
+use crate::slow::{SlowCall, SlowPause};
 use crate::timeline::{Moment, Timeline, Window};
 use crate::{Own, Stacks, ThreadState};
 
@@ -230,6 +230,7 @@ impl<'a> CallStrips<'a> {
             end = end.max(at);
         }
         add(end, call.wall, gap);
+        let segments = with_pauses(&segments, &call.pauses);
         let mut times: BTreeMap<ThreadState, u64> = BTreeMap::new();
         for segment in &segments {
             *times.entry(segment.state).or_default() += segment.to_ns - segment.from_ns;
@@ -279,6 +280,33 @@ impl<'a> CallStrips<'a> {
     }
 }
 
+/// The segments of a call, with the time in which collections stopped the program as a state of its own: that is known exactly.
+fn with_pauses(segments: &[Segment], pauses: &[SlowPause]) -> Vec<Segment> {
+    let mut all: Vec<Segment> = Vec::with_capacity(segments.len() + 2 * pauses.len());
+    let mut add = |from_ns: u64, to_ns: u64, state: ThreadState| match all.last_mut() {
+        _ if from_ns >= to_ns => {}
+        Some(last) if last.state == state => last.to_ns = to_ns,
+        _ => all.push(Segment {
+            from_ns,
+            to_ns,
+            state,
+        }),
+    };
+    for segment in segments {
+        let mut at = segment.from_ns;
+        for &SlowPause(from, nanos) in pauses {
+            let (from, to) = (from.max(at), from.saturating_add(nanos).min(segment.to_ns));
+            if from < to {
+                add(at, from, segment.state);
+                add(from, to, ThreadState::Collection);
+                at = to;
+            }
+        }
+        add(at, segment.to_ns, segment.state);
+    }
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use crate::{Frame, Measure, Trace};
@@ -316,7 +344,7 @@ mod tests {
             cpu: 0,
             thread: "one".into(),
             serial: Some(7),
-            is_virtual: false,
+            ..SlowCall::default()
         }
     }
 
@@ -386,6 +414,28 @@ mod tests {
         let few = found.clone().within(2);
         assert_eq!(few.segments.last().unwrap().to_ns, 100 * MILLI);
         assert!(few.segments.len() <= 2 && few.states == found.states);
+    }
+
+    #[test]
+    fn pauses_are_a_state_of_their_own() {
+        let part = |from_ns, to_ns, state| Segment {
+            from_ns,
+            to_ns,
+            state,
+        };
+        let (runs, waits) = (ThreadState::Running, ThreadState::Vm);
+        let segments = [part(0, 100, runs), part(100, 200, waits)];
+        let pauses = [SlowPause(10, 20), SlowPause(90, 30), SlowPause(190, 50)];
+        let expected = [
+            part(0, 10, runs),
+            part(10, 30, ThreadState::Collection),
+            part(30, 90, runs),
+            part(90, 120, ThreadState::Collection),
+            part(120, 190, waits),
+            part(190, 200, ThreadState::Collection),
+        ];
+        assert_eq!(with_pauses(&segments, &pauses), expected);
+        assert_eq!(with_pauses(&segments, &[]), segments);
     }
 
     #[test]

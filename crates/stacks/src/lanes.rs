@@ -294,7 +294,8 @@ const fn interest(state: ThreadState) -> f64 {
         ThreadState::Running
         | ThreadState::WaitsForCpu
         | ThreadState::WaitsForLock
-        | ThreadState::Vm => 1.0,
+        | ThreadState::Vm
+        | ThreadState::Collection => 1.0,
         ThreadState::InputOutput => 0.5,
         ThreadState::NativeWaits => 0.05,
         ThreadState::Waits | ThreadState::Sleeps => 0.01,

@@ -22,6 +22,7 @@ mod methods;
 mod own;
 pub mod pictures;
 pub mod slow;
+pub mod slow_remarks;
 pub mod slow_table;
 mod states;
 mod table;

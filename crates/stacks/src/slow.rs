@@ -127,7 +127,8 @@ pub enum Threshold {
 }
 
 /// A call that has ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct SlowCall {
     /// When it began, in nanoseconds since 1970-01-01 UTC.
     pub began: i64,
@@ -138,11 +139,42 @@ pub struct SlowCall {
     /// The name of the thread.
     pub thread: String,
     /// Its number in the profile, if it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub serial: Option<u32>,
     /// It is a virtual thread.
-    #[serde(default)]
     pub is_virtual: bool,
+    /// The trace of the request that the thread worked for, if the program names it: 32 hexadecimal digits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<String>,
+    /// The span of that trace: 16 hexadecimal digits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub span_id: Option<String>,
+    /// When collections stopped the program meanwhile.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pauses: Vec<SlowPause>,
+    /// Who had the locks that the thread waited for, as seen at moments of long waits.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub owners: Vec<LockOwner>,
+}
+
+/// A part of a call in which a collection stopped the program: nanoseconds since the call began, and how many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlowPause(pub u64, pub u64);
+
+/// The owner of a lock that a call waited for, at a moment.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LockOwner {
+    /// The first moment at which it was seen, in nanoseconds since the call began.
+    pub at: u64,
+    /// At how many moments one after another it was seen, 50 ms or more apart.
+    pub seen: u64,
+    /// The class of the lock.
+    pub lock: String,
+    /// The name of the thread that had it.
+    pub thread: String,
+    /// The innermost frame of the program in that thread, as `acme.Store.save:42`; empty if none is known.
+    pub place: String,
 }
 
 impl SlowCall {
@@ -178,6 +210,8 @@ pub struct SlowMethod {
     pub recursive: u64,
     /// Calls that were not timed, as threads or methods found no room.
     pub lost: u64,
+    /// Spans that ended in another thread than they began in, which have no CPU time.
+    pub moved: u64,
     /// One call in this many was timed since the method became too hot; 1 for all.
     pub every: u64,
     /// An estimate of all calls, where not all were timed.
@@ -410,7 +444,7 @@ mod tests {
                 cpu: 4,
                 thread: "http \"1\"\n".into(),
                 serial: Some(200_001),
-                is_virtual: false,
+                ..SlowCall::default()
             }],
             spans: vec![SlowSpan(3, 4, 200_001)],
             ..SlowMethod::default()

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use crate::call_strips::{CallStrips, NoStrips, Strip};
-use crate::slow::{Slow, SlowCall, SlowMethod, SlowPattern, Threshold};
+use crate::slow::{LockOwner, Slow, SlowCall, SlowMethod, SlowPattern, SlowPause, Threshold};
 
 /// How much of the slow calls a table has.
 #[derive(Debug, Clone, Copy)]
@@ -70,6 +70,8 @@ pub struct SlowRow {
     pub timed_one_in: u64,
     /// Figures are estimates, as not all calls were timed.
     pub is_estimate: bool,
+    /// Spans that ended in another thread than they began in, whose CPU time is not known.
+    pub spans_ended_elsewhere: u64,
     /// Calls that have not ended.
     pub running_calls: u64,
     /// The time of the longest of them so far.
@@ -113,6 +115,16 @@ pub struct CallRow {
     pub thread_serial: Option<u32>,
     /// It was in a virtual thread.
     pub is_virtual: bool,
+    /// The trace of the request that its thread worked for, if the program names it: 32 hexadecimal digits.
+    pub trace_id: Option<String>,
+    /// The span of that trace: 16 hexadecimal digits.
+    pub span_id: Option<String>,
+    /// When collections stopped the program meanwhile: nanoseconds since the call began, and how many.
+    pub pauses: Vec<SlowPause>,
+    /// Who had the locks that it waited for.
+    pub owners: Vec<LockOwner>,
+    /// Sentences on these.
+    pub remarks: Vec<String>,
     /// What it did.
     pub strip: Option<Strip>,
 }
@@ -145,6 +157,7 @@ impl SlowRow {
             calls_not_timed: method.lost,
             timed_one_in: method.every.max(1),
             is_estimate: method.every > 1,
+            spans_ended_elsewhere: method.moved,
             running_calls: method.running,
             longest_running_ns: method.longest_running,
             p50_ns: method.quantile(0.5),
@@ -176,6 +189,11 @@ impl CallRow {
             thread: call.thread.clone(),
             thread_serial: call.serial,
             is_virtual: call.is_virtual,
+            trace_id: call.trace_id.clone(),
+            span_id: call.span_id.clone(),
+            pauses: call.pauses.clone(),
+            owners: call.owners.clone(),
+            remarks: call.remarks(),
             strip: strip.map(|strip| strip.within(most.parts)),
         }
     }
@@ -193,8 +211,7 @@ mod tests {
             wall,
             cpu: 1,
             thread: "one".to_owned(),
-            serial: None,
-            is_virtual: false,
+            ..SlowCall::default()
         };
         let slow = Slow {
             methods: vec![

@@ -40,6 +40,8 @@ pub enum ThreadState {
     NativeWaits,
     /// It waits in the VM: for a safepoint, a collection, a class.
     Vm,
+    /// A collection stopped the program.
+    Collection,
     /// Samples of CPU time only: none was taken, so it did not run, or for less than an interval.
     NotRunning,
     /// No sample was taken.
@@ -48,7 +50,7 @@ pub enum ThreadState {
 
 impl ThreadState {
     /// All states.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Running,
         Self::WaitsForCpu,
         Self::WaitsForLock,
@@ -57,6 +59,7 @@ impl ThreadState {
         Self::Sleeps,
         Self::NativeWaits,
         Self::Vm,
+        Self::Collection,
         Self::NotRunning,
         Self::Unknown,
     ];
@@ -119,6 +122,7 @@ impl ThreadState {
             Self::Sleeps => "sleeping",
             Self::NativeWaits => "native code that waits",
             Self::Vm => "waiting in the VM",
+            Self::Collection => "stopped by a collection",
             Self::NotRunning => "not running",
             Self::Unknown => "no sample",
         }

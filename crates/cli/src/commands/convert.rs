@@ -121,10 +121,7 @@ impl Convert {
         }
         // Only a table and a picture are made of the objects of a heap dump.
         let with_heap = matches!(to, To::Csv | To::Json | To::Html | To::Svg | To::Collapsed);
-        let window = WindowArgument {
-            from: self.from,
-            until: self.until,
-        };
+        let window = self.window();
         let times = Times {
             window: Some(&window),
             calls: self.calls.part(),
@@ -164,6 +161,13 @@ impl Convert {
             }
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    fn window(&self) -> WindowArgument {
+        WindowArgument {
+            from: self.from,
+            until: self.until,
+        }
     }
 
     fn format(&self) -> anyhow::Result<To> {
@@ -232,10 +236,16 @@ impl Convert {
             return self.picture(to, vec![old_view(contents)], opened, out);
         }
         // Says what is there if the measure is not.
-        let first = self.measure.weights(opened)?;
+        let has_calls_only = to == To::Jfr && !has_profile && !contents.slow.methods.is_empty();
         let weights = match self.measure.asked() {
-            Some(_) => vec![first],
-            None => all_weights(contents),
+            None if has_calls_only => Vec::new(),
+            asked => {
+                let first = self.measure.weights(opened)?;
+                match asked {
+                    Some(_) => vec![first],
+                    None => all_weights(contents),
+                }
+            }
         };
         let thread_name = |serial| contents.thread(serial)?.name.clone();
         let remarks = contents.remarks();
@@ -258,7 +268,10 @@ impl Convert {
                     false => out.extend(request),
                 }
             }
-            To::Jfr => export::jfr(opened, &profile, out)?,
+            To::Jfr => {
+                let part = self.window().chosen(contents);
+                export::jfr(opened, &profile, part, out)?;
+            }
             To::Speedscope => {
                 serde_json::to_writer(&mut *out, &speedscope::document(&profile))?;
                 out.push(b'\n');

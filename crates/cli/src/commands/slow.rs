@@ -8,6 +8,7 @@ use clap::Args;
 use hprof_analysis::contents::Contents;
 use hprof_stacks::call_strips::{CallStrips, NoStrips};
 use hprof_stacks::slow::{Slow, SlowCall, SlowMethod, Threshold};
+use hprof_stacks::slow_remarks::time;
 use hprof_stacks::slow_table::{Most, SlowRow, SlowTable};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -162,6 +163,7 @@ fn text(
             style.bold(&format!("Slowest calls of {name}"))
         );
         text.push_str(&slowest(style, method, calls));
+        text.push_str(&call_remarks(method, calls));
         if let Some(Ok(strips)) = strips {
             text.push_str(&slow_strips::text(style, strips, method, calls));
         }
@@ -261,6 +263,13 @@ fn remarks(method: &SlowMethod) -> String {
     if method.lost > 0 {
         let _ = writeln!(text, "{name}: {} calls were not timed", count(method.lost));
     }
+    if method.moved > 0 {
+        let _ = writeln!(
+            text,
+            "{name}: {} spans ended in another thread than they began in: their CPU time is not known",
+            count(method.moved)
+        );
+    }
     if method.running > 0 {
         let _ = writeln!(
             text,
@@ -296,20 +305,21 @@ fn slowest(style: Style, method: &SlowMethod, most: usize) -> String {
     columns(style, head, &rows)
 }
 
+/// What is known of the slowest calls beside their times.
+fn call_remarks(method: &SlowMethod, most: usize) -> String {
+    let mut text = String::new();
+    for (number, call) in (1..).zip(method.slowest.iter().take(most)) {
+        for remark in call.remarks() {
+            let _ = writeln!(text, "call {}: {}", count(number), printable(&remark));
+        }
+    }
+    text
+}
+
 fn local(nanos: i64) -> String {
     let at = Timestamp::from_nanosecond(i128::from(nanos)).unwrap_or_default();
     let at = at.to_zoned(TimeZone::system());
     at.strftime("%Y-%m-%d %H:%M:%S%.3f").to_string()
-}
-
-pub(super) fn time(nanos: u64) -> String {
-    let exact = nanos as f64;
-    match nanos {
-        0..1_000 => format!("{nanos} ns"),
-        1_000..1_000_000 => format!("{:.2} us", exact / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.2} ms", exact / 1e6),
-        _ => format!("{:.3} s", exact / 1e9),
-    }
 }
 
 fn method_json(method: &SlowMethod, calls: usize, strips: Option<&CallStrips<'_>>) -> Value {
@@ -326,22 +336,4 @@ fn method_json(method: &SlowMethod, calls: usize, strips: Option<&CallStrips<'_>
         call["began"] = began.to_string().into();
     }
     row
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_have_units() {
-        for (nanos, said) in [
-            (0, "0 ns"),
-            (999, "999 ns"),
-            (1_000, "1.00 us"),
-            (12_340_000, "12.34 ms"),
-            (2_500_000_000, "2.500 s"),
-        ] {
-            assert_eq!(time(nanos), said);
-        }
-    }
 }

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use hprof_stacks::ThreadState;
 use hprof_stacks::call_strips::{CallStrips, Strip};
 use hprof_stacks::slow::SlowMethod;
+use hprof_stacks::slow_remarks::time;
 
-use super::slow::time;
 use crate::render::screen::{Style, printable};
 
 /// The letters of a strip.
@@ -76,6 +76,7 @@ const fn letter(state: ThreadState) -> char {
         ThreadState::Sleeps => 's',
         ThreadState::NativeWaits => 'n',
         ThreadState::Vm => 'v',
+        ThreadState::Collection => 'G',
         ThreadState::NotRunning => '-',
         ThreadState::Unknown => '.',
     }

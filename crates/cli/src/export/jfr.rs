@@ -1,20 +1,25 @@
 //! Recordings for the JDK's tools.
 
 use anyhow::bail;
-use hprof_foreign::jfr::write::{NativeMemory, measures, write};
+use hprof_foreign::jfr::write::{NativeMemory, measures, slow_calls, write};
 use hprof_stacks::pictures::profile::Profile;
-use hprof_stacks::timeline::Timeline;
+use hprof_stacks::timeline::{Timeline, Window};
 use hprof_stacks::{Measure, Weights};
 
 use super::created;
 use crate::open::Opened;
 use crate::render::out::tell;
 
-/// Writes a recording, and says on standard error what it has no events for.
+/// Writes a recording of a part of the time, if one was chosen, and says on standard error what it has no events for.
 ///
 /// # Errors
 /// If there are no events for any of the measures.
-pub fn jfr(opened: &Opened, profile: &Profile<'_>, out: &mut Vec<u8>) -> anyhow::Result<()> {
+pub fn jfr(
+    opened: &Opened,
+    profile: &Profile<'_>,
+    part: Option<Window>,
+    out: &mut Vec<u8>,
+) -> anyhow::Result<()> {
     let (native, others) = native_memory(opened, profile);
     let memory = native.as_ref().map(|(allocated, live)| NativeMemory {
         allocated,
@@ -26,7 +31,8 @@ pub fn jfr(opened: &Opened, profile: &Profile<'_>, out: &mut Vec<u8>) -> anyhow:
     let of = profile.weights.iter().filter(|it| it.total > 0);
     let left_out = of.map(|it| it.measure).filter(|it| !written.contains(it));
     let left_out: Vec<&str> = left_out.map(Measure::name).collect();
-    if written.is_empty() {
+    let calls = slow_calls(profile, &opened.contents.slow.methods, part);
+    if written.is_empty() && calls.is_empty() {
         bail!(
             "{} has {} only, for which a recording has no events",
             opened.name,
@@ -44,7 +50,10 @@ pub fn jfr(opened: &Opened, profile: &Profile<'_>, out: &mut Vec<u8>) -> anyhow:
     if let Some(timeline) = timeline {
         say_untimed(profile, timeline, &written);
     }
-    out.extend(write(profile, memory, Some(created), timeline));
+    if !written.is_empty() {
+        out.extend(write(profile, memory, Some(created), timeline));
+    }
+    out.extend(calls);
     Ok(())
 }
 

@@ -53,7 +53,7 @@ fn profile() -> String {
         cpu: 2_000_000,
         thread: HOSTILE.to_owned(),
         serial: Some(thread(0).get()),
-        is_virtual: false,
+        ..SlowCall::default()
     };
     let method = SlowMethod {
         class: "shop.<b>Api</b>".to_owned(),

@@ -279,6 +279,17 @@ pub(super) static ROWS: &[OptionSpec] = &[
         kind: Kind::Text(|raw| &mut raw.slow),
     },
     OptionSpec {
+        name: "spans",
+        value: "y|n",
+        default: "n",
+        summary: "time spans that the program names",
+        details: "times spans as `slow=` times calls: the program begins one with `java.lang.HprofSpan.start(name)`, a class that \
+                  the agent brings, and ends it with `close()`. The same as `slow=span.*`; `slow=span.checkout:200ms` times \
+                  spans of one name, with a threshold: [slow-calls.md](slow-calls.md#spans)",
+        section: Section::New,
+        kind: Kind::Switch(|raw| &mut raw.spans),
+    },
+    OptionSpec {
         name: "shortcut",
         value: "y|n",
         default: "y",

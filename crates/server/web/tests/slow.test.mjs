@@ -22,7 +22,7 @@ after(async () => {
 
 const HOSTILE = "worker-<img src=x onerror='window.hacked=1'>";
 const ms = 1e6;
-const call = (wall, strip) => ({ began_ns: 1764424990123 * ms, wall_ns: wall, cpu_ns: wall / 10, thread: HOSTILE, thread_serial: 1, is_virtual: true, strip });
+const call = (wall, strip) => ({ began_ns: 1764424990123 * ms, wall_ns: wall, cpu_ns: wall / 10, thread: HOSTILE, thread_serial: 1, is_virtual: true, remarks: ["its lock of a.B was owned by " + HOSTILE], strip });
 const strip = {
   samples: 9,
   segments: [

@@ -42,8 +42,16 @@ public final class HprofSlow {
     /** What the CPU time of a virtual thread is more than that of its carrier. */
     private static final int MORE_CPU = 32;
 
+    /** The request that the thread works for: the ids of its trace and span. */
+    private static final int TRACE_HIGH = 40;
+
+    private static final int TRACE_LOW = 48;
+    private static final int SPAN = 56;
+    /** When that began or ended; odd until it has ended. */
+    private static final int SET = 64;
+
     /** A call in progress: the block of its method, when it began, and the CPU time then. */
-    private static final int CALLS = 48;
+    private static final int CALLS = 72;
 
     private static final int CALL_BYTES = 24;
     private static final int BEGAN = 8;
@@ -62,8 +70,13 @@ public final class HprofSlow {
     /** Which calls are timed: those in which the count of calls has none of these bits. */
     private static final int SKIPPED = 32;
 
+    /** Not 0 for a span. */
+    private static final int IS_SPAN = 56;
+    /** Spans that ended in another thread than they began in. */
+    private static final int MOVED = 64;
+
     /** Threads count in one of four places. */
-    private static final int STRIPES = 64;
+    private static final int STRIPES = 128;
 
     private static final int STRIPE_BITS = 3;
     private static final int WALL_SUM = 0;
@@ -79,6 +92,9 @@ public final class HprofSlow {
 
     private static final int COUNTER_COUNT = (LONGEST - PRECISION + 1) << PRECISION;
     private static final int STRIPE_BYTES = COUNTERS + COUNTER_COUNT * 8;
+
+    /** Behind the blocks of methods: the number of the run, or 0. */
+    private static final int RUN = 8000;
 
     /** Nanoseconds. */
     private static final long CPU_AGE = 50_000;
@@ -105,14 +121,10 @@ public final class HprofSlow {
         if (block == 0) {
             return 0;
         }
-        long tid = MEMORY.getLong(Thread.currentThread(), TID);
-        long record = RECORDS + (tid * SPREAD >>> (64 - RECORDS_LOG) << RECORD_SHIFT);
-        if (MEMORY.getLong(record) != tid) {
-            record = another(record, tid);
-            if (record == 0) {
-                MEMORY.getAndAddLong(null, block + LOST, 1);
-                return 0;
-            }
+        long record = record();
+        if (record == 0) {
+            MEMORY.getAndAddLong(null, block + LOST, 1);
+            return 0;
         }
         long used = MEMORY.getLong(record + USED);
         long call = record + CALLS + used;
@@ -127,8 +139,13 @@ public final class HprofSlow {
             return 0;
         }
         if (used == MOST_USED) {
-            MEMORY.getAndAddLong(null, block + LOST, 1);
-            return 0;
+            leave(record, call);
+            used = MEMORY.getLong(record + USED);
+            if (used == MOST_USED) {
+                MEMORY.getAndAddLong(null, block + LOST, 1);
+                return 0;
+            }
+            call = record + CALLS + used;
         }
         long now = System.nanoTime();
         long age = now - MEMORY.getLong(record + LAST_WALL);
@@ -152,9 +169,14 @@ public final class HprofSlow {
         long record = call & -RECORD_BYTES;
         if (block == 0) {
             // The run in which it began is over. Or it has ended, and then the hook has thrown.
-            MEMORY.putLong(record + USED, call - record - CALLS);
+            leave(record, call);
             return;
         }
+        end(block, record, call, call);
+    }
+
+    /** A call ends; the place at `left` and those behind it are free. */
+    private static void end(long block, long record, long call, long left) {
         long now = System.nanoTime();
         long age = now - MEMORY.getLong(record + LAST_WALL);
         if (age < 0 || age > CPU_AGE) {
@@ -166,7 +188,7 @@ public final class HprofSlow {
         long cpu = MEMORY.getLong(record + LAST_CPU) + age - MEMORY.getLong(call + CPU);
         cpu = cpu < 0 ? 0 : cpu > wall ? wall : cpu;
         MEMORY.putLong(call, 0);
-        MEMORY.putLong(record + USED, call - record - CALLS);
+        leave(record, left);
         long stripe = stripe(block, record);
         MEMORY.getAndAddLong(null, stripe + WALL_SUM, wall);
         MEMORY.getAndAddLong(null, stripe + CPU_SUM, cpu);
@@ -176,11 +198,103 @@ public final class HprofSlow {
         }
     }
 
+    /** Frees the place of a call, those behind it, and places before it whose spans have ended. */
+    private static void leave(long record, long call) {
+        while (call > record + CALLS && MEMORY.getLong(call - CALL_BYTES) == 0) {
+            call -= CALL_BYTES;
+        }
+        if (call - record - CALLS < MEMORY.getLong(record + USED)) {
+            MEMORY.putLong(record + USED, call - record - CALLS);
+        }
+    }
+
+    /** The number of the run that times calls, 0 for none. */
+    static long run() {
+        // The compiler would add two constants up.
+        long methods = METHODS;
+        return MEMORY.getLong(methods + RUN);
+    }
+
+    static long blockOf(long call) {
+        return MEMORY.getLong(call);
+    }
+
+    static long beganOf(long call) {
+        return MEMORY.getLong(call + BEGAN);
+    }
+
+    /** Ends a span, with what its place had when it began, in the run of that time. */
+    static void exitSpan(long call, long block, long began, long run) {
+        long record = call & -RECORD_BYTES;
+        boolean isHere = MEMORY.getLong(call) == block && MEMORY.getLong(call + BEGAN) == began;
+        if (isHere && MEMORY.getLong(record) == MEMORY.getLong(Thread.currentThread(), TID)) {
+            long end = record + CALLS + MEMORY.getLong(record + USED);
+            // Spans in it were not closed, or will be; methods in it will return.
+            end(block, record, call, hasMethod(call + CALL_BYTES, end) ? end : call);
+            return;
+        }
+        if (isHere) {
+            // The thread that began it frees the place.
+            MEMORY.putLong(call, 0);
+        }
+        if (run == run()) {
+            endElsewhere(block, began);
+        }
+    }
+
+    private static boolean hasMethod(long call, long end) {
+        for (; call < end; call += CALL_BYTES) {
+            long block = MEMORY.getLong(call);
+            if (block != 0 && MEMORY.getLong(block + IS_SPAN) == 0) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** A span ends in another thread than it began in, or after a span around it. Its CPU time is not known. */
+    private static void endElsewhere(long block, long began) {
+        long wall = System.nanoTime() - began;
+        MEMORY.getAndAddLong(null, block + MOVED, 1);
+        MEMORY.getAndAddLong(null, block + STRIPES + WALL_SUM, wall);
+        MEMORY.getAndAddLong(null, block + STRIPES + COUNTERS + (counter(wall) << 3), 1);
+        if (wall >= MEMORY.getLong(block + THRESHOLD) || wall > MEMORY.getLong(block + FLOOR)) {
+            ended(block, began, wall, -1);
+        }
+    }
+
+    /** The current thread works for this request; zeros for none. */
+    static void context(long traceHigh, long traceLow, long span) {
+        long record = record();
+        if (record == 0) {
+            return;
+        }
+        long now = System.nanoTime();
+        if ((traceHigh | traceLow) == 0) {
+            // The ids stay: of a call that ends later, it was a part.
+            if ((MEMORY.getLong(record + SET) & 1) != 0) {
+                MEMORY.putLong(record + SET, now & -2);
+            }
+            return;
+        }
+        MEMORY.putLong(record + TRACE_HIGH, traceHigh);
+        MEMORY.putLong(record + TRACE_LOW, traceLow);
+        MEMORY.putLong(record + SPAN, span);
+        MEMORY.putLong(record + SET, now | 1);
+    }
+
     /** Not called. */
     public static void repair(long call, int method) {}
 
     /** Not called. */
     public static void count(int method) {}
+
+    /** The record of the current thread, possibly since now; 0 if there is no room. */
+    private static long record() {
+        long tid = MEMORY.getLong(Thread.currentThread(), TID);
+        long record = RECORDS + (tid * SPREAD >>> (64 - RECORDS_LOG) << RECORD_SHIFT);
+        return MEMORY.getLong(record) == tid ? record : another(record, tid);
+    }
 
     /** Where a thread counts. */
     private static long stripe(long block, long record) {
@@ -258,6 +372,9 @@ public final class HprofSlow {
     /** Takes a record for a thread. */
     private static native long claim(long first, long tid);
 
-    /** Takes note of a long call that has ended. */
+    /** The number of spans of a name; negative if they are not timed. */
+    static native int span(String name);
+
+    /** Takes note of a long call that has ended. CPU time is negative where it is not known. */
     private static native void ended(long block, long began, long wall, long cpu);
 }

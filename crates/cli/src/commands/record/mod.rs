@@ -110,8 +110,9 @@ pub struct Record {
     #[arg(long, conflicts_with_all = ["cpu", "alloc", "lock"])]
     all: bool,
 
-    /// Also time every call of these methods: com.acme.Api.handle or com.acme.Db.*, with :200ms or :p99 for what is slow; may
-    /// be repeated. The slowest calls are listed at the end; a file that ends in .txt has them for `hprof-rs slow`.
+    /// Also time every call of these methods: com.acme.Api.handle or com.acme.Db.*, span.checkout for a span that the
+    /// program names, with :200ms or :p99 for what is slow; may be repeated. The slowest calls are listed at the end; a file that
+    /// ends in .txt has them for `hprof-rs slow`.
     #[arg(long, value_name = "METHOD")]
     slow: Vec<String>,
 

@@ -20,6 +20,7 @@ pub(super) mod id {
     pub(in super::super) const MALLOC: u64 = 106;
     pub(in super::super) const FREE: u64 = 107;
     pub(in super::super) const NATIVE_LOCK: u64 = 108;
+    pub(in super::super) const SLOW_CALL: u64 = 109;
 }
 
 const STACK_FRAME: u64 = 37;
@@ -215,6 +216,16 @@ fn root(times: Times) -> Element {
                 .pooled("eventThread", id::THREAD)
                 .pooled("stackTrace", id::STACK_TRACE)
                 .child(address()),
+        )
+        .child(
+            event("profiler.SlowCall", id::SLOW_CALL, "Slow Call")
+                .measured("duration", TIMESPAN, "TICKS")
+                .pooled("eventThread", id::THREAD)
+                .pooled("method", id::METHOD)
+                .measured("cpuTime", TIMESPAN, "NANOSECONDS")
+                .measured("stoppedByCollections", TIMESPAN, "NANOSECONDS")
+                .field("traceId", STRING)
+                .field("spanId", STRING),
         )
         .child(match times {
             Times::True => event("jdk.ActiveSetting", id::ACTIVE_SETTING, "Recording Setting")

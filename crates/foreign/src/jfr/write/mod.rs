@@ -5,6 +5,7 @@ mod bytes;
 mod metadata;
 mod native;
 mod pools;
+mod slow;
 mod timed;
 
 use hprof_format::ids::{ThreadSerial, TraceSerial};
@@ -16,6 +17,7 @@ use bytes::Bytes;
 use metadata::id;
 pub use native::NativeMemory;
 use pools::Pools;
+pub use slow::slow_calls;
 
 /// The type of event that a chunk declares, and never has, if its profile did not say when events happened.
 pub(super) const SPREAD: &str = "hprof.TimesAreSpread";

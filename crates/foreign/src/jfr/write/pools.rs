@@ -116,11 +116,16 @@ impl Pools {
     }
 
     fn method(&mut self, class: &str, name: &str) -> u64 {
+        // Profiles have no descriptors, and tools cannot do without.
+        self.method_of(class, name, "()V")
+    }
+
+    /// A method with its descriptor.
+    pub(super) fn method_of(&mut self, class: &str, name: &str, descriptor: &str) -> u64 {
         let mut value = Bytes::default();
         value.number(self.class(class));
         value.number(self.symbol(name));
-        // Profiles have no descriptors, and tools cannot do without.
-        value.number(self.symbol("()V"));
+        value.number(self.symbol(descriptor));
         value.number(0);
         value.number(0);
         self.methods.entry(value)

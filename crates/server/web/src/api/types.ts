@@ -384,6 +384,7 @@ export interface SlowCalls {
       cpu_ns: number;
       thread: string;
       is_virtual: boolean;
+      remarks: string[];
       strip: { segments: { from_ns: number; to_ns: number; state: string }[]; states: { state: string; wall_ns: number; method: string | null }[] } | null;
     }[];
   }[];

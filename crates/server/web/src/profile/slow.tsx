@@ -107,6 +107,11 @@ export function SlowView({ slow }: { slow: SlowCalls }) {
                   <b>{nanos(call.wall_ns)}</b> {t.call(nanos(call.cpu_ns), clock(call.began_ns), shown(call.thread))}
                   {call.is_virtual ? ` (${t.virtual})` : ""}
                   <Strip call={call} />
+                  {call.remarks.map((text) => (
+                    <p key={text} class="dim">
+                      {shown(text)}
+                    </p>
+                  ))}
                 </li>
               ))}
             </ol>

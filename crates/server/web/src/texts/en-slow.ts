@@ -18,5 +18,5 @@ export const slow = {
   onlyCpu: "Samples of CPU time do not say why calls wait; cpu=wall does.",
   noStrips: "The slowest calls have no strips: the profile has no samples with times. Record cpu=wall with slow=.",
   left: (n: string) => `${n} more methods are not shown; hprof-rs slow FILE lists them.`,
-  states: { running: "running", waits_for_cpu: "waiting for a CPU", waits_for_lock: "waiting for a lock", input_output: "input or output", waits: "waiting or parked", sleeps: "sleeping", native_waits: "native code that waits", vm: "waiting in the VM", not_running: "not running", unknown: "no sample" } as Record<string, string>,
+  states: { running: "running", waits_for_cpu: "waiting for a CPU", waits_for_lock: "waiting for a lock", input_output: "input or output", waits: "waiting or parked", sleeps: "sleeping", native_waits: "native code that waits", vm: "waiting in the VM", collection: "stopped by a collection", not_running: "not running", unknown: "no sample" } as Record<string, string>,
 };

@@ -19,5 +19,5 @@ export const slow: typeof english = {
   onlyCpu: "CPU 时间的样本不能说明调用为何等待；cpu=wall 可以。",
   noStrips: "最慢的调用没有时间条：该分析没有带时间的样本。请用 cpu=wall 与 slow= 记录。",
   left: (n) => `另有 ${n} 个方法未显示；hprof-rs slow FILE 会列出它们。`,
-  states: { running: "运行", waits_for_cpu: "等待 CPU", waits_for_lock: "等待锁", input_output: "输入输出", waits: "等待或挂起", sleeps: "睡眠", native_waits: "等待中的本地代码", vm: "在虚拟机中等待", not_running: "未运行", unknown: "无样本" },
+  states: { running: "运行", waits_for_cpu: "等待 CPU", waits_for_lock: "等待锁", input_output: "输入输出", waits: "等待或挂起", sleeps: "睡眠", native_waits: "等待中的本地代码", vm: "在虚拟机中等待", collection: "垃圾回收暂停", not_running: "未运行", unknown: "无样本" },
 };

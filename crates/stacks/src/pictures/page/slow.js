@@ -1,7 +1,7 @@
 // Slow calls: a table of the timed methods, and the slowest calls, each as a strip of what its thread did. `slow_table.rs` has the
 // rows.
 const slowCalls = data.slow || null;
-const STATE_NAMES = ["running", "waits_for_cpu", "waits_for_lock", "input_output", "waits", "sleeps", "native_waits", "vm", "not_running", "unknown"];
+const STATE_NAMES = ["running", "waits_for_cpu", "waits_for_lock", "input_output", "waits", "sleeps", "native_waits", "vm", "collection", "not_running", "unknown"];
 const stateWords = name => name === "not_running" ? "not running" : name === "unknown" ? "no sample" : STATES[STATE_NAMES.indexOf(name)][0];
 const nanos = value => value < 1e3 ? value + " ns" : value < 1e6 ? (value / 1e3).toFixed(2) + " \u00b5s" : value < 1e9 ? (value / 1e6).toFixed(2) + " ms" : (value / 1e9).toFixed(3) + " s";
 // Times of calls are since 1970-01-01 UTC, also in pages without times of samples.
@@ -53,7 +53,8 @@ function callsOf(row) {
   };
   return make("ol", {class: "calls"}, row.slowest.map(call => make("li", null,
     make("div", {class: "call"}, make("b", null, nanos(call.wall_ns)), ` CPU ${nanos(call.cpu_ns)}, began `, make("time", null, clockOf(call.began_ns)), ` in ${clean(call.thread)}${call.is_virtual ? " (virtual)" : ""} `, times ? showTime(call) : []),
-    call.strip ? stripOf(call) : [])));
+    call.strip ? stripOf(call) : [],
+    call.remarks.map(text => make("div", {class: "strip-said"}, clean(text))))));
 }
 
 // What the figures of a method leave out.
@@ -62,6 +63,7 @@ function slowRemarks(row) {
   if (row.timed_one_in > 1) said.push(`called too often for each call to be timed: one in ${number(row.timed_one_in)} is, and the figures are estimates`);
   if (row.recursive_calls) said.push(`${number(row.recursive_calls)} more calls within calls of the same method in the same thread`);
   if (row.calls_not_timed) said.push(`${number(row.calls_not_timed)} calls were not timed`);
+  if (row.spans_ended_elsewhere) said.push(`${number(row.spans_ended_elsewhere)} spans ended in another thread than they began in: their CPU time is not known`);
   if (row.running_calls) said.push(`${number(row.running_calls)} calls had not ended, the longest for ${nanos(row.longest_running_ns)}`);
   return said;
 }

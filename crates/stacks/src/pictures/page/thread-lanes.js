@@ -3,7 +3,7 @@
 const lanesOf = times && times.threads || null;
 const threadsCanvas = byId("threads");
 // In the order of `states.rs`: words, hue, saturation, lightness in light and in dark.
-const STATES = [["running", 135, 48, 45, 48], ["waiting for a CPU", 48, 88, 52, 52], ["waiting for a lock", 2, 68, 52, 56], ["input or output", 212, 72, 50, 58], ["waiting or parked", 215, 12, 82, 34], ["sleeping", 265, 32, 82, 42], ["native code that waits", 175, 26, 70, 36], ["waiting in the VM", 318, 50, 52, 56]];
+const STATES = [["running", 135, 48, 45, 48], ["waiting for a CPU", 48, 88, 52, 52], ["waiting for a lock", 2, 68, 52, 56], ["input or output", 212, 72, 50, 58], ["waiting or parked", 215, 12, 82, 34], ["sleeping", 265, 32, 82, 42], ["native code that waits", 175, 26, 70, 36], ["waiting in the VM", 318, 50, 52, 56], ["stopped by a collection", 24, 78, 50, 54]];
 const stateColour = state => { const [, hue, rich, light, dark] = STATES[state] || [0, 0, 0, 70, 40]; return `hsl(${hue} ${rich}% ${isDark() ? dark : light}%)`; };
 const ROW_HIGH = 34, BAR_TOP = 16, BAR_HIGH = 13, FIRST_LANES = 8;
 const threadView = {lanes: [], all: false, lane: 0, stretch: -1};

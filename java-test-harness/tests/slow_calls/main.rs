@@ -1,5 +1,7 @@
 //! slow=: calls of chosen methods, each timed.
 
+mod spans;
+
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -316,5 +318,25 @@ fn an_attached_agent_times_what_is_called_while_it_is_there() {
             "{}",
             outcome.stderr
         );
+    });
+}
+/// Collections that the program asks for stop it within the call, and not within another one.
+#[test]
+fn slow_calls_say_when_collections_stopped_them() {
+    each_release(|jdk| {
+        let outcome = Run::new(jdk)
+            .jvm_args(["-XX:+UseSerialGC", "-Xcheck:jni"])
+            .agent("slow=SlowPauses.*,cpu=wall,depth=16")
+            .class("SlowPauses")
+            .run()
+            .expect_status(0);
+        let slow = slow_of(&outcome.path("java.hprof.txt"));
+        let collects = &method(&slow, "SlowPauses.collects").slowest[0];
+        assert_eq!(collects.pauses.len(), 3, "{collects:#?}");
+        assert!(collects.stopped() > 0 && collects.stopped() <= collects.wall);
+        let end = collects.pauses.iter().map(|it| it.0 + it.1).max();
+        assert!(end.unwrap() <= collects.wall);
+        let sleeps = &method(&slow, "SlowPauses.sleeps").slowest[0];
+        assert_eq!(sleeps.pauses, []);
     });
 }
