@@ -8,7 +8,7 @@ use super::down::largest;
 use super::elements::{COLLECTIONS, Elements, STEPS, elements};
 use super::filling::Within;
 use super::parts::{Parts, Role};
-use super::start::is_of_the_jdk;
+use super::start::{is_built_in_loader, is_of_the_jdk};
 use crate::numbers::Place;
 use crate::snapshot::Snapshot;
 
@@ -63,19 +63,26 @@ impl Elements {
             !is_of_the_jdk(class) && !class.contains(LAMBDA)
         });
         let own = own.last().filter(|&place| name(place) != class);
-        // Classes and all that they keep go with their loader.
-        let classes = snapshot.graph().classes();
-        let is_loader = |&place: &Place| {
-            let class = snapshot.graph().class_of(dominators.object(place));
-            classes.is_a(class, LOADER)
-        };
-        let mut below = way.skip(1).take_while(is_object);
-        let own = own.or_else(|| below.find(is_loader))?;
-        Some(Within {
+        let loader = || way.skip(1).find_map(|place| loader(snapshot, place));
+        let inner = own.map(name).or_else(loader);
+        inner.filter(|it| *it != class).map(|inner| Within {
             objects: None,
-            class: name(own).to_owned(),
+            class: inner.to_owned(),
         })
     }
+}
+
+/// The class of a loader, or of that of a class: classes and all that they keep go with their loader.
+fn loader(snapshot: &Snapshot, place: Place) -> Option<&str> {
+    let (graph, object) = (snapshot.graph(), snapshot.dominators().object(place));
+    let classes = graph.classes();
+    let loader = match graph.class_of_object(object) {
+        Some(class) => graph.number(classes.get(class).loader)?,
+        None => object,
+    };
+    let class = snapshot.class_name(loader);
+    let is_loader = classes.is_a(graph.class_of(loader), LOADER);
+    (is_loader && !is_built_in_loader(class)).then_some(class)
 }
 
 /// The objects that fill collections, or the collections in these. `is_cut` is true if there are more collections.
