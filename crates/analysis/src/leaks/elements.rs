@@ -180,9 +180,10 @@ impl ReferencesSeen {
 impl Elements {
     /// Counts nodes at which a list begins, if others of their classes follow.
     pub fn count_links(&mut self, snapshot: &Snapshot, places: &[Place]) {
-        for &place in places {
-            let object = snapshot.dominators().object(place);
-            let class = snapshot.class_name(object);
+        let name = |place: &Place| snapshot.class_name(snapshot.dominators().object(*place));
+        for place in places {
+            let object = snapshot.dominators().object(*place);
+            let class = name(place);
             let bytes = snapshot.graph().size(object);
             let mut rows = self.links.iter_mut().chain(&mut self.parts);
             while let Some(row) = rows.find(|row| row.name == class) {
@@ -190,6 +191,11 @@ impl Elements {
                 row.bytes += bytes;
             }
         }
+        // Of classes of one size that of the first node says most.
+        let first = places.first().map(name);
+        let is_other = |row: &ClassShare| first != Some(row.name.as_str());
+        self.links
+            .sort_by_key(|row| (std::cmp::Reverse(row.bytes), is_other(row)));
     }
 
     /// Elements and parts by class, the largest first.
