@@ -282,7 +282,7 @@ pub(super) static ROWS: &[OptionSpec] = &[
         name: "spans",
         value: "y|n",
         default: "n",
-        summary: "time spans that the program names",
+        summary: "spans that the program names",
         details: "times spans as `slow=` times calls: the program begins one with `java.lang.HprofSpan.start(name)`, a class that \
                   the agent brings, and ends it with `close()`. The same as `slow=span.*`; `slow=span.checkout:200ms` times \
                   spans of one name, with a threshold: [slow-calls.md](slow-calls.md#spans)",
