@@ -164,11 +164,13 @@ fn an_attached_agent_times_spans_while_it_is_there() {
         ask(&running, "reset slow");
         ask(&running, "stop slow");
         round(&running, 3);
+        ask(&running, "start");
+        round(&running, 4);
         ask(&running, "detach");
         expect_known_spans(&slow_of(&running.path("first.txt")));
-        round(&running, 4);
-        attach(&running, "slow=span.fails,file=second.txt");
         round(&running, 5);
+        attach(&running, "slow=span.fails,file=second.txt");
+        round(&running, 6);
         ask(&running, "detach");
         std::fs::write(running.path("end"), "").unwrap();
         let outcome: Outcome = running.finish().expect_status(0);
