@@ -54,7 +54,7 @@ fn stacks_of_code_that_c2_compiles_equal_the_vms() {
 fn java_that_native_code_calls_by_a_pointer_has_its_callers() {
     each_release_since(22, |jdk| {
         let run = run(jdk).jvm_arg("--enable-native-access=ALL-UNNAMED");
-        let outcome = walked(run.class("Upcalls").args(["500"]), 20);
+        let outcome = walked(run.class("Upcalls").args(["1500"]), 20);
         let profile = outcome.profile();
         let compared = profile.samples_with("Upcalls.compare");
         let rooted = profile.samples(|trace| {
