@@ -17,22 +17,28 @@ pub(super) const RUNNABLE: u64 = 1;
 const UNKNOWN: u64 = 1;
 const NATIVE: u64 = 2;
 
-/// Entries by what they hold, numbered from 1.
+/// Entries by what they hold, numbered from the one after `before`.
 struct Pool {
+    before: u64,
     entries: FxHashMap<Vec<u8>, u64>,
     bytes: Bytes,
 }
 
 impl Pool {
     fn new() -> Self {
+        Self::after(0)
+    }
+
+    fn after(before: u64) -> Self {
         Self {
+            before,
             entries: FxHashMap::default(),
             bytes: Bytes::default(),
         }
     }
 
     fn entry(&mut self, value: Bytes) -> u64 {
-        let next = self.entries.len() as u64 + 1;
+        let next = self.before + self.entries.len() as u64 + 1;
         if let Some(&known) = self.entries.get(&value.0) {
             return known;
         }
@@ -55,18 +61,23 @@ pub(super) struct Pools {
 
 impl Default for Pools {
     fn default() -> Self {
-        Self {
-            symbols: Pool::new(),
-            classes: Pool::new(),
-            methods: Pool::new(),
-            stacks: Pool::new(),
-            threads: Pool::new(),
-            known_stacks: FxHashMap::default(),
-        }
+        Self::after(0)
     }
 }
 
 impl Pools {
+    /// Pools whose numbers are larger. The JDK's reader looks numbers up in the chunk before, too, and takes what it finds there.
+    pub(super) fn after(before: u64) -> Self {
+        Self {
+            symbols: Pool::after(before),
+            classes: Pool::after(before),
+            methods: Pool::after(before),
+            stacks: Pool::after(before),
+            threads: Pool::after(before),
+            known_stacks: FxHashMap::default(),
+        }
+    }
+
     fn symbol(&mut self, text: &str) -> u64 {
         let mut value = Bytes::default();
         value.text(text);

@@ -9,6 +9,7 @@ use hprof_stacks::timeline::Window;
 
 use super::bytes::Bytes;
 use super::metadata::{self, id};
+use super::pools::Pools;
 use super::{START_TICKS, Writer};
 
 /// A number of nanoseconds that is not known, as the JDK writes it.
@@ -32,6 +33,8 @@ pub fn slow_calls(profile: &Profile<'_>, methods: &[SlowMethod], part: Option<Wi
         return Vec::new();
     };
     let mut writer = Writer::new(profile);
+    // Beyond those of a chunk of samples.
+    writer.pools = Pools::after(1 << 32);
     for method in methods {
         let described = match method.descriptor.is_empty() {
             true => "()V",
