@@ -58,6 +58,8 @@ impl SqliteCatalogue {
     pub fn open(path: &Path) -> Result<Self> {
         let mut connection = Connection::open(path)?;
         connection.busy_timeout(PATIENCE)?;
+        // A transaction that reads first and writes then would fail at once where another process has written between.
+        connection.set_transaction_behavior(rusqlite::TransactionBehavior::Immediate);
         connection.pragma_update(None, "journal_mode", "WAL")?;
         // A crash of the machine may take the last moments, never the consistency.
         connection.pragma_update(None, "synchronous", "NORMAL")?;
