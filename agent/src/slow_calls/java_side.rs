@@ -18,7 +18,7 @@ const STARTED_CLASS: &CStr = c"java/lang/HprofSlow$Started";
 const STARTED_SIGNATURE: &str = "Ljava/lang/HprofSlow$Started;";
 const CLASS_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofSlow.class");
 const STARTED_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofSlow$Started.class");
-/// What programs call.
+/// The class that programs call, and its file.
 const SPAN_CLASS: &CStr = c"java/lang/HprofSpan";
 const SPAN_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofSpan.class");
 const EIGHT_CLASS_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofSlow.eight.class");

@@ -183,7 +183,7 @@ impl<'a> Visitor<'a> for State<'a> {
 }
 
 impl<'a> State<'a> {
-    /// What happened then counts.
+    /// True if the chosen part of the time has this moment.
     fn is_in(&self, at: i64) -> bool {
         self.part.is_none_or(|part| part.contains(at))
     }

@@ -1,4 +1,4 @@
-//! What is known of a slow call beside its times, in sentences.
+//! Sentences on a slow call: its collections, the owners of its locks, its request.
 
 use crate::slow::{LockOwner, SlowCall};
 

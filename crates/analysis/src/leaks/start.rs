@@ -34,8 +34,8 @@ const COLLECTIONS: [&str; 12] = [
     "scala.collection.",
 ];
 
-/// True of classes, and of fields as `Class.field`, that no person looks for in the code of the program: those of the JDK and
-/// of libraries of collections.
+/// True of names of the JDK and of collection libraries, classes or fields as `Class.field`: a reader looks for the program's own
+/// names first.
 pub(crate) fn is_of_the_jdk_or_collections(name: &str) -> bool {
     is_of_the_jdk(name) || COLLECTIONS.iter().any(|package| name.starts_with(package))
 }

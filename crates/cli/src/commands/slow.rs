@@ -305,7 +305,7 @@ fn slowest(style: Style, method: &SlowMethod, most: usize) -> String {
     columns(style, head, &rows)
 }
 
-/// What is known of the slowest calls beside their times.
+/// Sentences on the slowest calls, each with the number of its call.
 fn call_remarks(method: &SlowMethod, most: usize) -> String {
     let mut text = String::new();
     for (number, call) in (1..).zip(method.slowest.iter().take(most)) {

@@ -1,8 +1,8 @@
 //! The one table that declares every option.
 //!
-//! A new option is one row here and one field in [`Raw`] (and, if it means
-//! something to the profilers, one in [`Settings`](super::Settings)). The order
-//! of the rows is the order of the help text.
+//! A new option is one row in `new.rs` and one field in [`Raw`] (and, if it means
+//! something to the profilers, one in [`Settings`](super::Settings)). The help text
+//! keeps the order of the rows.
 
 mod debug;
 mod jdk;
