@@ -303,8 +303,9 @@ impl Recorder for SamplesRecorder {
     fn dump(&mut self, cx: &mut Context<'_>, _is_last: bool) -> Result<(), Incomplete> {
         cx.announce(" CPU usage by sampling running threads ...");
         self.look_for_deaf_threads(cx.run, true);
-        self.write_table(cx, cx.run.settings.cutoff);
+        // Before the table, as it brings traces that have no row of their own there: tables end what readers of a stream take.
         self.write_times(cx, true);
+        self.write_table(cx, cx.run.settings.cutoff);
         let remarks = self.remarks(cx);
         cx.comment(&remarks);
         Ok(())

@@ -256,18 +256,24 @@ impl AgentStream {
     }
 }
 
-/// The bytes up to the end of the last table and of the remarks that follow it: a process that was killed may have
-/// written a part of either.
+/// The bytes up to the end of the last table and of the last remark that follows it: a process that was killed may have
+/// written a part of either. Traces and threads between them are whole, as a remark comes after them.
 fn whole_tables(text: &[u8]) -> usize {
     const END: &[u8] = b" END\n";
+    /// Starts of the lines of traces and threads.
+    const BETWEEN: [&[u8]; 3] = [b"TRACE ", b"\t", b"THREAD "];
     let ends = text.windows(END.len()).rposition(|part| part == END);
     let Some(mut end) = ends.map(|at| at + END.len()) else {
         return 0;
     };
-    while text[end..].starts_with(b"# ")
-        && let Some(length) = text[end..].iter().position(|&byte| byte == b'\n')
-    {
-        end += length + 1;
+    let mut at = end;
+    for line in text[end..].split_inclusive(|&byte| byte == b'\n') {
+        at += line.len();
+        match line.starts_with(b"# ") {
+            true if line.ends_with(b"\n") => end = at,
+            false if BETWEEN.iter().any(|start| line.starts_with(start)) => {}
+            _ => break,
+        }
     }
     end
 }
@@ -306,6 +312,16 @@ mod tests {
         drop(agent);
         let rest = stream.rest(Duration::from_secs(5));
         assert_eq!(rest.as_bytes(), [&table[..], b"# a\n# b\n"].concat());
+    }
+
+    #[test]
+    fn remarks_are_taken_that_come_after_traces_of_their_own() {
+        let table = "CPU SAMPLES BEGIN (total = 1) x\nCPU SAMPLES END\n";
+        let whole = format!("{table}TRACE 300019: (thread=200006)\n\t<empty>\n# times\n# b\n");
+        for cut in ["", "TRACE 300020:\n\tA.b(", "# c", "SITES BEGIN (x)\n# d\n"] {
+            let text = format!("{whole}{cut}");
+            assert_eq!(whole_tables(text.as_bytes()), whole.len(), "{cut}");
+        }
     }
 
     #[test]
