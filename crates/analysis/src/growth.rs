@@ -5,6 +5,7 @@
 //! are one step, so that a longer list is the same place; fields of the program's classes are others each. Local variables come last: a thread that stands in a map's method at
 //! the moment of one dump would else be the place of all entries there.
 
+use std::borrow::Cow;
 use std::hash::Hasher;
 use std::io;
 
@@ -25,8 +26,10 @@ pub type Places = FxHashMap<u64, Place>;
 pub struct Place {
     /// The number of the place before; 0 for those of roots.
     pub before: u64,
-    /// The class of the objects here, or `class X` for a class object.
-    pub name: String,
+    /// The class of the objects here, or the one that they are.
+    pub class: String,
+    /// True of class objects.
+    pub is_class: bool,
     /// The field by which the place before, of a class of the program, refers to them.
     pub field: Option<String>,
     /// How many there are.
@@ -37,6 +40,16 @@ pub struct Place {
     pub example: ObjectNumber,
     depth: u32,
     of: Writer,
+}
+
+impl Place {
+    /// The class, or `class X` for class objects.
+    pub fn name(&self) -> Cow<'_, str> {
+        match self.is_class {
+            true => Cow::Owned(format!("class {}", self.class)),
+            false => Cow::Borrowed(&self.class),
+        }
+    }
 }
 
 /// Who has written the class of a place, or the class that it is.
@@ -99,10 +112,8 @@ pub fn places(snapshot: &Snapshot, paths: &ShortestPaths) -> io::Result<Places> 
         let class_object = graph.class_of_object(object);
         let class = class_object.unwrap_or_else(|| graph.class_of(object));
         let name = &class_names[class.index()];
-        let is_here = |place: &Place| match class_object {
-            Some(_) => place.name.strip_prefix("class ") == Some(name),
-            None => place.name == *name,
-        };
+        let is_class = class_object.is_some();
+        let is_here = |place: &Place| place.is_class == is_class && place.class == *name;
         let (is_same, depth) = match places.get(&before) {
             Some(place) if is_here(place) => (true, place.depth),
             Some(place) => (false, place.depth + 1),
@@ -117,7 +128,7 @@ pub fn places(snapshot: &Snapshot, paths: &ShortestPaths) -> io::Result<Places> 
                 .and_then(|holder| snapshot.field_to(holder, object));
             let mut hasher = FxHasher::default();
             hasher.write_u64(before);
-            hasher.write_u8(u8::from(class_object.is_some()));
+            hasher.write_u8(u8::from(is_class));
             hasher.write(field.unwrap_or_default().as_bytes());
             hasher.write(name.as_bytes());
             // 0 is no place.
@@ -130,10 +141,8 @@ pub fn places(snapshot: &Snapshot, paths: &ShortestPaths) -> io::Result<Places> 
         place_of[object.index()] = number;
         let place = places.entry(number).or_insert_with(|| Place {
             before,
-            name: match class_object {
-                Some(_) => format!("class {name}"),
-                None => name.clone(),
-            },
+            class: name.clone(),
+            is_class,
             field: field.map(str::to_owned),
             objects: 0,
             bytes: 0,

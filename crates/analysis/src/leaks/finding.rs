@@ -8,7 +8,7 @@ use super::waiting::Waiting;
 use crate::direct_buffers::DirectBuffers;
 use crate::numbers::ObjectNumber;
 use crate::paths::Path;
-use crate::snapshot::{EdgeKind, Snapshot};
+use crate::snapshot::{Description, EdgeKind, Snapshot};
 
 /// The findings about a suspect that its figures do not show.
 #[derive(Debug, Clone)]
@@ -43,8 +43,8 @@ pub struct Finding {
 /// The object or objects that are suspected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
-    /// One object, with a description as [`Snapshot::describe`] gives it.
-    Object(String),
+    /// One object.
+    Object(Description),
     /// All small objects of a class.
     Group(String),
     /// Several objects of a class, each held in an equal way.

@@ -88,13 +88,13 @@ impl Search<'_> {
         let within = |class: &str| under.within(snapshot, self.parts, class);
         let filling = filling(snapshot, bytes, &under, within);
         let share = |&place: &Place| ObjectShare::new(snapshot, dominators.object(place));
-        let mut description = snapshot.describe(object);
+        let mut description = snapshot.description(object);
         if is_wrapped {
             let inner = snapshot.describe(dominators.object(head));
-            description.push_str(&format!(" with a {inner}"));
+            description.push(&format!("with a {inner}"));
         }
         if let Some(size) = self.parts.own_size(subject) {
-            description.push_str(&format!(" with {} elements", count(size)));
+            description.push(&format!("with {} elements", count(size)));
         }
         Ok(Found {
             subject: Subject::Object(description),

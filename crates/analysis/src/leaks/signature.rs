@@ -6,17 +6,13 @@ use crate::names::family;
 impl Finding {
     /// True if the subject is a class.
     pub fn is_class(&self) -> bool {
-        matches!(&self.subject, Subject::Object(description) if description.starts_with("class "))
+        matches!(&self.subject, Subject::Object(description) if description.is_class)
     }
 
     /// The class of the subject, or of its objects.
     pub fn class(&self) -> &str {
         match &self.subject {
-            Subject::Object(description) => {
-                let class = description.strip_prefix("class ").unwrap_or(description);
-                // What tells the object from others of its class follows.
-                class.split(' ').next().unwrap_or(class)
-            }
+            Subject::Object(description) => &description.class,
             Subject::Group(class)
             | Subject::Alike(class)
             | Subject::ThreadLocals(class)
@@ -88,6 +84,7 @@ fn stable(field: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::snapshot::Description;
 
     fn finding(subject: Subject, holder: Holder) -> Finding {
         Finding {
@@ -119,7 +116,11 @@ mod tests {
             }
         };
         let of = |text: &str, nodes| {
-            let subject = Subject::Object(format!("a.Entry {text}"));
+            let subject = Subject::Object(Description {
+                class: "a.Entry".to_owned(),
+                is_class: false,
+                detail: Some(text.to_owned()),
+            });
             finding(subject, list(nodes)).signature()
         };
         let expected = "a.Entry in a.Cache.ALL, a.List.head, a.Node.next";
@@ -144,7 +145,14 @@ mod tests {
                 },
             ),
             finding(group(), local),
-            finding(Subject::Object("class a.Row".to_owned()), Holder::None),
+            finding(
+                Subject::Object(Description {
+                    class: "a.Row".to_owned(),
+                    is_class: true,
+                    detail: None,
+                }),
+                Holder::None,
+            ),
         ];
         let signatures = all.map(|finding| finding.signature());
         let expected = [

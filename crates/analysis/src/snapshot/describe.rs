@@ -1,5 +1,7 @@
 //! Objects and references in words.
 
+use std::fmt;
+
 use hprof_format::binary::SubRecord;
 use hprof_stacks::pictures::numbers::count;
 
@@ -95,17 +97,63 @@ impl std::fmt::Display for Edge {
 /// Characters of a string that a line shows.
 const PREVIEW: usize = 60;
 
+/// An object in a few words; prints as them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Description {
+    /// The name of its class; of a class, its own name.
+    pub class: String,
+    /// True of a class.
+    pub is_class: bool,
+    /// Words that tell the object from others of its class, after the name.
+    pub detail: Option<String>,
+}
+
+impl Description {
+    /// Adds words at the end.
+    pub fn push(&mut self, words: &str) {
+        match &mut self.detail {
+            Some(detail) => {
+                detail.push(' ');
+                detail.push_str(words);
+            }
+            None => self.detail = Some(words.to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Description {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_class {
+            f.write_str("class ")?;
+        }
+        f.write_str(&self.class)?;
+        match &self.detail {
+            Some(detail) => write!(f, " {detail}"),
+            None => Ok(()),
+        }
+    }
+}
+
 impl Snapshot {
-    /// An object in a few words: its class, and what tells it from others of the class.
+    /// An object by its class, and by the words that tell it from others of the class.
+    pub fn description(&self, object: ObjectNumber) -> Description {
+        match self.graph.class_of_object(object) {
+            Some(class) => Description {
+                class: self.graph.classes().get(class).name.clone(),
+                is_class: true,
+                detail: None,
+            },
+            None => Description {
+                class: self.class_name(object).to_owned(),
+                is_class: false,
+                detail: self.detail(object),
+            },
+        }
+    }
+
+    /// [`Self::description`] as text.
     pub fn describe(&self, object: ObjectNumber) -> String {
-        if let Some(class) = self.graph.class_of_object(object) {
-            return format!("class {}", self.graph.classes().get(class).name);
-        }
-        let name = self.class_name(object);
-        match self.detail(object) {
-            Some(detail) => format!("{name} {detail}"),
-            None => name.to_owned(),
-        }
+        self.description(object).to_string()
     }
 
     /// A few words that tell an object from others of its class, if there are such.

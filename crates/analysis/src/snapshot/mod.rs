@@ -36,7 +36,7 @@ use crate::numbers::ObjectNumber;
 pub use class_counts::ClassCount;
 pub(crate) use collections::CollectionNotes;
 pub use collections::{Collection, CollectionKind};
-pub use describe::{Edge, EdgeKind};
+pub use describe::{Description, Edge, EdgeKind};
 pub use index_files::index_cache;
 use notes::KeptNotes;
 pub use open::{INDEX_LIMIT, IndexPlace, OpenOptions, SnapshotError, Stage};

@@ -88,17 +88,16 @@ fn in_hexadecimal<S: serde::Serializer>(id: &u64, serializer: S) -> Result<S::Ok
 /// A step of a path in words: a class, after the field of the step before that leads to it, where that is of the program.
 fn step(place: &Place) -> String {
     match &place.field {
-        Some(field) => format!("{field}: {}", place.name),
-        None => place.name.clone(),
+        Some(field) => format!("{field}: {}", place.name()),
+        None => place.name().into_owned(),
     }
 }
 
 /// The last field that a path names, as `Class.field`.
 fn last_field(path: &[&Place]) -> Option<String> {
     path.windows(2).rev().find_map(|pair| {
-        let (holder, field) = (&pair[0].name, pair[1].field.as_ref()?);
-        let class = holder.strip_prefix("class ").unwrap_or(holder);
-        Some(format!("{class}.{field}"))
+        let (holder, field) = (&pair[0].class, pair[1].field.as_ref()?);
+        Some(format!("{holder}.{field}"))
     })
 }
 
@@ -108,7 +107,7 @@ const PATHS: usize = 10;
 impl Held {
     fn new(path: &[&Place], counts: Counts) -> Self {
         Self {
-            path: path.iter().map(|it| it.name.clone()).collect(),
+            path: path.iter().map(|it| it.name().into_owned()).collect(),
             fields: path.iter().map(|it| it.field.clone()).collect(),
             field: last_field(path),
             steps: path.iter().map(|it| step(it)).collect(),

@@ -238,12 +238,15 @@ fn in_words(suspect: &Suspect) -> (String, Vec<String>) {
     } = &mut suspect.finding;
     each(statics);
     match subject {
-        // The sentence begins otherwise with a class.
-        Subject::Object(name) if name.starts_with("class ") => {
-            *name = format!("class {}", code(name.trim_start_matches("class ")));
+        Subject::Object(description) => {
+            // The sentence on a class begins with that word, which is no part of a name.
+            let words = description.detail.take();
+            if let Some(words) = words {
+                description.class = format!("{} {words}", description.class);
+            }
+            set_code(&mut description.class);
         }
-        Subject::Object(name)
-        | Subject::Group(name)
+        Subject::Group(name)
         | Subject::Alike(name)
         | Subject::ThreadLocals(name)
         | Subject::HiddenClasses(name) => set_code(name),

@@ -126,7 +126,7 @@ fn subject(suspect: &Suspect) -> String {
     let number = count(suspect.count);
     let finding = &suspect.finding;
     match &finding.subject {
-        Subject::Object(description) if description.starts_with("class ") => description.clone(),
+        Subject::Object(description) if description.is_class => description.to_string(),
         Subject::Object(description) => format!("one {description}"),
         // Members of a group have no common dominator.
         Subject::Group(class) if leading_field(suspect).is_some() => {
