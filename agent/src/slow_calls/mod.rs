@@ -6,7 +6,8 @@
 //! that. Calls that may be among the slowest, and those above the threshold, are passed to the agent ([`SlowCalls::ended`]).
 //!
 //! Spans that the program names are timed as calls are, by a class that the agent brings (`HprofSpan.java`); each name has a number
-//! as a method has. The slowest calls say when collections stopped the program ([`pauses`]), and which request the program names.
+//! as a method has. The slowest calls have what else is known: when collections stopped the program ([`pauses`]), who had the locks
+//! that they waited for ([`owners`]), and the request that the program names.
 //!
 //! Wall time is exact. CPU time is that of the thread, to 50 µs: reading its clock takes longer than most calls. That of a virtual
 //! thread goes with it from carrier to carrier ([`virtual_threads`]).
@@ -15,6 +16,7 @@ mod java_side;
 mod memory;
 mod methods;
 mod missing;
+mod owners;
 mod pauses;
 mod recorder;
 mod rows;
@@ -39,6 +41,7 @@ use crate::vm::{Capabilities, JFieldId, Jni, Jvmti, JvmtiError, Ref, Release, St
 use java_side::Hooks;
 use memory::{Memory, TraceContext};
 use methods::Methods;
+use owners::{LockFields, Owners};
 use pauses::Pauses;
 
 pub use recorder::SlowRecorder;
@@ -63,6 +66,9 @@ pub struct SlowCalls {
     refused: AtomicU64,
     /// When collections stopped the program.
     pauses: Pauses,
+    /// Who had the locks that long calls waited for.
+    owners: Owners,
+    lock_fields: OnceLock<Option<LockFields>>,
     /// The run is over, while the VM continues.
     over: AtomicBool,
 }
@@ -120,8 +126,10 @@ impl SlowCalls {
         wanted.set_can_retransform_any_class(1);
         wanted.set_can_generate_all_class_hook_events(1);
         wanted.set_can_support_virtual_threads(1);
-        // Without it, calls do not say when collections stopped the program.
+        // Without these, calls do not have what they are for.
         wanted.set_can_generate_garbage_collection_events(1);
+        wanted.set_can_get_monitor_info(1);
+        wanted.set_can_get_current_contended_monitor(1);
         let refused = jvmti.add_capabilities(&wanted)?;
         if refused.can_retransform_classes() != 0 {
             return Err(JvmtiError::NOT_AVAILABLE.into());
@@ -150,6 +158,8 @@ impl SlowCalls {
             moved: AtomicI64::new(0),
             refused: AtomicU64::new(0),
             pauses: Pauses::default(),
+            owners: Owners::default(),
+            lock_fields: OnceLock::new(),
             over: AtomicBool::new(false),
         };
         let slow: &'static Self = Box::leak(Box::new(slow));
@@ -199,6 +209,7 @@ impl SlowCalls {
         for event in COLLECTIONS {
             let _ = self.jvmti.set_event(event, true);
         }
+        let _ = self.lock_fields.set(LockFields::find(jni).ok());
         self.methods.lock().begin_spans(self.memory);
         Ok(())
     }
@@ -245,6 +256,10 @@ impl SlowCalls {
         let call = is_among_slowest.then(|| {
             let context = self.memory.context(thread.tid, first.cast_signed());
             let (trace_id, span_id) = context.map(TraceContext::ids).unzip();
+            let owners = match cpu {
+                Some(_) => self.owners.of_call(thread.tid, first, wall),
+                None => Vec::new(),
+            };
             SlowCall {
                 began,
                 wall,
@@ -255,7 +270,7 @@ impl SlowCalls {
                 trace_id,
                 span_id,
                 pauses: self.pauses.within(first, wall),
-                owners: Vec::new(),
+                owners,
             }
         });
         let mut methods = self.methods.lock();

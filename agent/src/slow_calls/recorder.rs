@@ -9,6 +9,7 @@ use hprof_wire::control::{Mode, Reply};
 use super::SlowCalls;
 use super::memory::RunningCall;
 use super::methods::Timed;
+use super::owners::Watch;
 use super::rows::{Texts, method, threshold};
 use crate::os::clock::LocalTime;
 use crate::os::timer::monotonic_nanos;
@@ -33,6 +34,7 @@ pub struct SlowRecorder {
     looked: Instant,
     /// How long the last look took.
     look_took: Duration,
+    watch: Watch,
     /// Why nothing is timed, where the start has failed.
     failed: Option<String>,
     was_stopped: bool,
@@ -48,6 +50,7 @@ impl SlowRecorder {
             slow,
             looked: Instant::now(),
             look_took: Duration::ZERO,
+            watch: Watch::default(),
             failed: None,
             was_stopped: false,
             is_on: false,
@@ -205,8 +208,11 @@ impl Recorder for SlowRecorder {
         }
     }
 
-    fn tick(&mut self, _cx: &mut Context<'_>) -> Activity {
+    fn tick(&mut self, cx: &mut Context<'_>) -> Activity {
         self.look();
+        if self.is_on {
+            self.watch.look(self.slow, cx);
+        }
         Activity::Idle
     }
 

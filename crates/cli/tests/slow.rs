@@ -257,6 +257,12 @@ fn a_recording_has_an_event_for_each_slow_call() {
         assert_eq!(event["method"]["name"], "handle");
         assert_eq!(event["method"]["type"]["name"], "SlowStrips");
         assert_eq!(event["method"]["descriptor"], "()V");
+        let texts = stdout(&run(&mut scene.hprof_rs(&["slow", "calls.hprof.txt"]), ""));
+        assert!(
+            texts.contains("call 1: its lock of java.lang.Object was owned by"),
+            "{texts}"
+        );
+
         // Without samples, too; spans as methods.
         let events = convert("slow=span.handle:50ms", "SlowSpans");
         // On a busy machine, more of them are slow than the ten slowest.

@@ -320,6 +320,38 @@ fn an_attached_agent_times_what_is_called_while_it_is_there() {
         );
     });
 }
+/// A call that waits 250 ms for a monitor and as long for a lock says who had them.
+#[test]
+fn slow_calls_say_who_had_their_locks() {
+    each_jdk(|jdk| {
+        let outcome = Run::new(jdk)
+            .jvm_args(["-Xcheck:jni"])
+            .agent("slow=SlowStrips.handle")
+            .class("SlowStrips")
+            .run()
+            .expect_status(0);
+        let slow = slow_of(&outcome.path("java.hprof.txt"));
+        let call = &method(&slow, "SlowStrips.handle").slowest[0];
+        let locks: Vec<_> = call.owners.iter().map(|it| it.lock.as_str()).collect();
+        let expected = [
+            "java.lang.Object",
+            "java.util.concurrent.locks.ReentrantLock",
+        ];
+        // The holder of the lock may have been seen in more than one line.
+        let mut different = locks.clone();
+        different.dedup();
+        assert_eq!(different, expected, "{call:#?}");
+        for owner in &call.owners {
+            assert!(owner.thread.starts_with("Thread-"), "{owner:?}");
+            assert!(
+                owner.place.starts_with("SlowStrips.lambda$wants"),
+                "{owner:?}"
+            );
+            assert!(owner.seen >= 1 && owner.at < call.wall);
+        }
+    });
+}
+
 /// Collections that the program asks for stop it within the call, and not within another one.
 #[test]
 fn slow_calls_say_when_collections_stopped_them() {
