@@ -109,6 +109,10 @@ public class RecordingCorpus {
             case "large-arrays": LargeArrays.run(); break;
             case "asserts": Asserts.run(); break;
             case "splits": Splits.run(); break;
+            case "matches": Matches.run(); break;
+            case "formats": Formats.run(); break;
+            case "reflects": Reflects.run(); break;
+            case "healthy-searches": Searches.run(); break;
             case "shared-map": SharedMap.run(); break;
             case "streams": Streams.run(); break;
             case "missing-classes": MissingClasses.run(); break;
@@ -703,6 +707,65 @@ public class RecordingCorpus {
                     words();
                 }
             });
+        }
+    }
+
+    /** A pattern for each text. */
+    static class Matches {
+        static boolean isAddress(String text) {
+            return text.matches("[a-z0-9.]+@[a-z]+(\\.[a-z]+)+");
+        }
+
+        static void run() {
+            for (int i = 0; goesOn(); i++) {
+                sink += isAddress("joe" + i % 100 + "@acme.com") ? 1 : 0;
+            }
+        }
+    }
+
+    /** A format for each date. */
+    static class Formats {
+        static String day(long millis) {
+            return new java.text.SimpleDateFormat("yyyy-MM-dd HH:mm").format(new java.util.Date(millis));
+        }
+
+        static void run() {
+            for (int i = 0; goesOn(); i++) {
+                sink += day(i * 1_000_000L).length();
+            }
+        }
+    }
+
+    /** A look-up for each value. */
+    static class Reflects {
+        public int first, second, third, fourth, fifth, sixth, seventh, eighth;
+
+        static int read(Object row, String name) throws Exception {
+            return row.getClass().getField(name).getInt(row);
+        }
+
+        static void run() throws Exception {
+            Reflects row = new Reflects();
+            while (goesOn()) {
+                sink += read(row, "first") + read(row, "eighth");
+            }
+        }
+    }
+
+    /** Patterns and formats that are kept. */
+    static class Searches {
+        static final java.util.regex.Pattern ADDRESS = java.util.regex.Pattern.compile("[a-z0-9.]+@[a-z]+(\\.[a-z]+)+");
+        static final java.time.format.DateTimeFormatter DAY = java.time.format.DateTimeFormatter.ofPattern("yyyy-MM-dd");
+
+        static void run() {
+            java.util.regex.Matcher matcher = ADDRESS.matcher("");
+            String[] texts = {"joe@acme.com", "none", "joe.of.acme@shop.acme.com"};
+            for (int i = 0; goesOn(); i++) {
+                sink += matcher.reset(texts[i % 3]).matches() ? 1 : 0;
+                if (i % 10_000 == 0) {
+                    sink += DAY.format(java.time.LocalDate.ofEpochDay(i % 10_000)).length();
+                }
+            }
         }
     }
 

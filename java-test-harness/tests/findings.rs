@@ -15,7 +15,7 @@ type Case = (
     Option<(&'static str, &'static str)>,
 );
 
-const CASES: [Case; 41] = [
+const CASES: [Case; 45] = [
     ("burst", "", Some(("high-cpu", "Burst.render"))),
     ("monitor", "", Some(("locks", "Monitor.add"))),
     ("lock", "", Some(("locks", "Lock.update"))),
@@ -85,6 +85,9 @@ const CASES: [Case; 41] = [
         "-XX:MaxDirectMemorySize=16m",
         Some(("explicit-collections", "DirectBuffers.send")),
     ),
+    ("matches", "", Some(("preparations", "Matches.isAddress"))),
+    ("formats", "", Some(("preparations", "Formats.day"))),
+    ("reflects", "", Some(("preparations", "Reflects.read"))),
     ("healthy-cache", "-Xmx256m", None),
     ("healthy-streams", "", None),
     ("healthy-files", "", None),
@@ -94,6 +97,7 @@ const CASES: [Case; 41] = [
     ("healthy-maps", "", None),
     ("healthy-pool", "", None),
     ("healthy-service", "", None),
+    ("healthy-searches", "", None),
 ];
 
 /// Ticks of all CPUs since the machine's start: in all, and those in which they were idle (proc(5), `/proc/stat`).

@@ -453,12 +453,19 @@ impl Recorded {
         self.own.as_ref().unwrap_or(&Own::Inferred)
     }
 
-    /// The nanoseconds that the recording covers; at least 1.
+    /// The nanoseconds that the recording covers, for rates and shares; half a second at least: in the start of a JVM, which a shorter
+    /// one has little beside, few events are many a second.
     pub fn nanos(&self) -> f64 {
-        self.span.map_or(1.0, |span| span.length() as f64).max(1.0)
+        const LEAST: f64 = 5e8;
+        self.length().max(LEAST)
     }
 
-    /// The seconds that the recording covers.
+    /// The nanoseconds that the recording covers.
+    fn length(&self) -> f64 {
+        self.span.map_or(0.0, |span| span.length() as f64)
+    }
+
+    /// [`Self::nanos`] as seconds.
     pub fn seconds(&self) -> f64 {
         self.nanos() / 1e9
     }
@@ -472,6 +479,11 @@ impl Recorded {
     /// True if events of one of some types were recorded, if there were any.
     pub fn has_any_on(&self, names: &[&str]) -> bool {
         names.iter().any(|&name| self.on.contains(name))
+    }
+
+    /// The seconds that the recording covers, however few; `None` if that is unknown.
+    pub fn covered_seconds(&self) -> Option<f64> {
+        self.span.map(|_| self.length() / 1e9)
     }
 
     /// The CPUs that the program had on average, if that was less than one because other programs kept the machine busy.

@@ -31,6 +31,14 @@ pub(crate) fn count(number: f64) -> String {
     text
 }
 
+/// A number with what there is of it: `1 class`, `2 classes`.
+pub(crate) fn counted(number: f64, one: &str, many: &str) -> String {
+    match count(number) {
+        number if number == "1" => format!("1 {one}"),
+        number => format!("{number} {many}"),
+    }
+}
+
 /// Bytes, in units of 1000.
 pub(crate) fn bytes(bytes: f64) -> String {
     let units = ["bytes", "kB", "MB", "GB"];
@@ -70,6 +78,8 @@ mod tests {
         assert_eq!(threads(4.87), "4.9 threads");
         assert_eq!(count(1_216_692.4), "1,216,692");
         assert_eq!(count(7.0), "7");
+        assert_eq!(counted(0.6, "class", "classes"), "1 class");
+        assert_eq!(counted(0.4, "class", "classes"), "0 classes");
         assert_eq!(bytes(5_720_000_000.0), "5.7 GB");
         assert_eq!(bytes(12.0), "12 bytes");
         assert_eq!(time(191.4e6), "191 ms");

@@ -80,7 +80,10 @@ fn healthy(judged: &Judged) -> impl Iterator<Item = &Finding> {
 fn summary(judged: &Judged) -> String {
     let file = printable(&judged.file);
     let seconds = judged.findings.seconds;
-    let seconds = seconds.map_or_else(String::new, |it| format!(" in {it:.1} s"));
+    let seconds = seconds.map_or_else(String::new, |it| match it {
+        short if short < 0.95 => format!(" in {:.0} ms", short * 1000.0),
+        seconds => format!(" in {seconds:.1} s"),
+    });
     let count = |level| {
         let all = judged.findings.alarms();
         all.filter(|finding| finding.level == level).count() as u64

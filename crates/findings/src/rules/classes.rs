@@ -7,7 +7,7 @@ use super::Figures;
 use crate::Level;
 use crate::place::{Place, at};
 use crate::recorded::Recorded;
-use crate::units::count;
+use crate::units::counted;
 
 /// Classes that were loaded after the start.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -62,11 +62,12 @@ impl Figures for ClassLoading {
     }
 
     fn headline(&self) -> String {
+        let (one, many) = ("class a second was", "classes a second were");
+        let loaded = format!("{} loaded", counted(self.per_second, one, many));
         match self.level() {
-            Level::Ok => format!("{} classes a second were loaded.", count(self.per_second)),
+            Level::Ok => format!("{loaded}."),
             _ => format!(
-                "{} classes a second were loaded, as long as the recording ran{}.",
-                count(self.per_second),
+                "{loaded}, as long as the recording ran{}.",
                 at(self.place.as_ref())
             ),
         }

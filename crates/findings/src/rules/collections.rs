@@ -7,7 +7,7 @@ use super::explicit::is_explicit;
 use crate::Level;
 use crate::place::{Place, at};
 use crate::recorded::Recorded;
-use crate::units::{bytes, count, percent, time};
+use crate::units::{bytes, counted, percent, time};
 
 /// Pauses of collections, but those for which the program asked.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -61,8 +61,8 @@ impl Figures for CollectionPauses {
         match self.level() {
             Level::Ok => format!("Garbage collection paused the program {share} of the time."),
             _ => format!(
-                "Garbage collection paused the program {share} of the time, {} times a second and up to {}{}{}.",
-                count(self.per_second),
+                "Garbage collection paused the program {share} of the time, {} a second and up to {}{}{}.",
+                counted(self.per_second, "time", "times"),
                 time(self.longest_nanos),
                 self.allocated_per_second
                     .map_or_else(String::new, |rate| format!(

@@ -6,7 +6,7 @@ use super::{Figures, most};
 use crate::Level;
 use crate::place::{Place, at};
 use crate::recorded::Recorded;
-use crate::units::{count, percent};
+use crate::units::{counted, percent};
 
 /// Returns from compiled code to the interpreter (deoptimizations).
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -66,13 +66,13 @@ impl Figures for Deoptimizations {
     }
 
     fn headline(&self) -> String {
-        let per_second = count(self.per_second);
+        let per_second = counted(self.per_second, "time", "times");
         match self.level() {
             Level::Ok => format!(
-                "Compiled code returned to the interpreter {per_second} times a second, nowhere again and again."
+                "Compiled code returned to the interpreter {per_second} a second, nowhere again and again."
             ),
             _ => format!(
-                "Compiled code returned to the interpreter {per_second} times a second, {} of them at one place by reason {}{}.",
+                "Compiled code returned to the interpreter {per_second} a second, {} of them at one place by reason {}{}.",
                 percent(self.per_second_at_one_place / self.per_second),
                 self.reason,
                 at(self.place.as_ref())

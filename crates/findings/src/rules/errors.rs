@@ -6,7 +6,7 @@ use super::{Figures, most};
 use crate::Level;
 use crate::place::{Place, at};
 use crate::recorded::Recorded;
-use crate::units::count;
+use crate::units::{count, counted};
 
 /// Errors that were created, but those by which the JDK looks for methods. Errors of the JVM itself, such as
 /// `OutOfMemoryError`, have no event.
@@ -55,7 +55,10 @@ impl Figures for Errors {
 
     fn headline(&self) -> String {
         match self.level() {
-            Level::Ok => format!("{} errors were created.", count(self.count as f64)),
+            Level::Ok => format!(
+                "{} created.",
+                counted(self.count as f64, "error was", "errors were")
+            ),
             _ => format!(
                 "{} errors were created, {:.1} a second{}{}.",
                 count(self.count as f64),

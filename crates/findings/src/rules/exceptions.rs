@@ -6,7 +6,7 @@ use super::{Figures, most};
 use crate::Level;
 use crate::place::{Place, at};
 use crate::recorded::Recorded;
-use crate::units::count;
+use crate::units::counted;
 
 /// Exceptions and errors that were created.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -64,11 +64,12 @@ impl Figures for Exceptions {
     }
 
     fn headline(&self) -> String {
-        let per_second = count(self.per_second);
+        let (one, many) = ("exception a second was", "exceptions a second were");
+        let per_second = counted(self.per_second, one, many);
         match self.level() {
-            Level::Ok => format!("{per_second} exceptions a second were created."),
+            Level::Ok => format!("{per_second} created."),
             _ => format!(
-                "{per_second} exceptions a second were created{}{}.",
+                "{per_second} created{}{}.",
                 self.class
                     .as_ref()
                     .map_or_else(String::new, |class| format!(", most of class {class}")),

@@ -6,7 +6,7 @@ use super::Figures;
 use crate::Level;
 use crate::place::{Place, at};
 use crate::recorded::Recorded;
-use crate::units::percent;
+use crate::units::{counted, percent};
 
 /// Collections by `System.gc`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -54,7 +54,8 @@ impl Figures for ExplicitCollections {
         match self.count {
             0 => "The program did not ask for collections.".to_owned(),
             count => format!(
-                "The program asked for {count} collections with System.gc(); their pauses took {} of the time{}.",
+                "The program asked for {} with System.gc(), which paused it for {} of the time{}.",
+                counted(count as f64, "collection", "collections"),
                 percent(self.pause_share),
                 at(self.place.as_ref())
             ),

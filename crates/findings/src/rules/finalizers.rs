@@ -6,7 +6,7 @@ use super::{Figures, most};
 use crate::Level;
 use crate::place::{Place, at};
 use crate::recorded::Recorded;
-use crate::units::count;
+use crate::units::counted;
 
 /// Objects with finalizers that collections found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -43,11 +43,12 @@ impl Figures for Finalizers {
     }
 
     fn headline(&self) -> String {
-        let per_second = count(self.per_second);
+        let (one, many) = ("object a second", "objects a second");
+        let per_second = counted(self.per_second, one, many);
         match self.level() {
-            Level::Ok => format!("{per_second} objects a second had to be finalized."),
+            Level::Ok => format!("{per_second} had to be finalized."),
             _ => format!(
-                "{per_second} objects a second had to be finalized{}{}.",
+                "{per_second} had to be finalized{}{}.",
                 self.class
                     .as_ref()
                     .map_or_else(String::new, |class| format!(", most of class {class}")),

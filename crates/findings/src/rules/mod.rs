@@ -19,6 +19,7 @@ mod locks;
 mod logging;
 mod pinned;
 mod pools;
+mod preparations;
 mod safepoints;
 mod threads;
 
@@ -48,6 +49,7 @@ pub use locks::Locks;
 pub use logging::Logging;
 pub use pinned::PinnedCarriers;
 pub use pools::StarvedPool;
+pub use preparations::{Preparations, Prepared};
 pub use safepoints::Safepoints;
 pub use threads::NewThreads;
 
@@ -119,7 +121,7 @@ macro_rules! rules {
             // Sorting keeps the order of rules.
             findings.sort_by_key(|finding| Reverse(finding.level));
             Findings {
-                seconds: recorded.span.map(|_| recorded.seconds()),
+                seconds: recorded.covered_seconds(),
                 start_millis: recorded.span.map(|span| span.from / 1_000_000),
                 change: recorded.change(),
                 own: recorded.own().clone(),
@@ -142,6 +144,7 @@ rules![
     ExplicitCollections,
     NewThreads,
     Logging,
+    Preparations,
     StarvedPool,
     Locks,
     SlowIo,

@@ -6,7 +6,7 @@ use super::Figures;
 use crate::Level;
 use crate::place::{Place, at};
 use crate::recorded::Recorded;
-use crate::units::count;
+use crate::units::counted;
 
 /// Platform threads that were started.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -38,8 +38,12 @@ impl Figures for NewThreads {
 
     fn headline(&self) -> String {
         format!(
-            "{} threads a second were started{}.",
-            count(self.per_second),
+            "{} started{}.",
+            counted(
+                self.per_second,
+                "thread a second was",
+                "threads a second were"
+            ),
             match self.level() {
                 Level::Ok => String::new(),
                 _ => at(self.place.as_ref()),
