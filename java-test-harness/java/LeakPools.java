@@ -42,7 +42,7 @@ final class LeakPools {
     @LeakCorpus.Answer(
         says = {"The threads \"Timer-*\"", "120 threads of class java.util.TimerThread", "LeakPools$1"},
         tells = "LeakPools$Report")
-    static void timerByRequest(LeakCorpus.Dump dump) {
+    static void timerByRequest(LeakCorpus.Dump dump) throws InterruptedException {
         for (int i = 0; i < 120; i++) {
             Report report = new Report();
             TimerTask task = new TimerTask() {
@@ -52,6 +52,12 @@ final class LeakPools {
                 }
             };
             new Timer(true).schedule(task, 1_000_000_000L);
+        }
+        // A thread that has not begun to wait is no thread of this kind yet.
+        for (Thread thread : Thread.getAllStackTraces().keySet()) {
+            while (thread.getName().startsWith("Timer-") && thread.getState() != Thread.State.TIMED_WAITING) {
+                Thread.sleep(1);
+            }
         }
     }
 
