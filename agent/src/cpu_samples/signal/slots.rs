@@ -93,7 +93,7 @@ pub(super) struct ThreadState {
     ran_since: AtomicU64,
     /// Samples have been put off since.
     is_putting_off: AtomicBool,
-    /// The thread blocks the signal, and is sampled in another way; see [`crate::cpu_samples::recorder::deaf`].
+    /// The thread blocks the signal, and is sampled in another way; see `cpu_samples::recorder::deaf`.
     is_deaf: AtomicBool,
     /// The CPU clock when a signal was sent on the wall clock.
     sent_at: AtomicU64,
