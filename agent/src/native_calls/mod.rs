@@ -7,7 +7,7 @@
 //!
 //! # Rules for code that hooks run
 //!
-//! The hooks of both modes, [`capture`], [`known`] and [`stacks`] run inside of other libraries' calls, where any lock may be held,
+//! The hooks of both modes, [`capture`], [`gate`], [`known`] and [`stacks`] run inside of other libraries' calls, where any lock may be held,
 //! on threads that begin or end, and after a fork:
 //! - no allocation, no lock, no thread-local with a destructor, no formatting;
 //! - memory is preallocated and never freed, so that a thread that is late finds it valid;
@@ -15,6 +15,7 @@
 //! - a hook inside of a hook only calls the function.
 
 mod capture;
+mod gate;
 mod inside;
 mod known;
 mod names;
@@ -23,8 +24,9 @@ mod room;
 mod stacks;
 
 pub use capture::Capture;
+pub use gate::{Gate, Leaked};
 pub use inside::Inside;
 pub use names::{StackNames, vm_address};
-pub use redirect::{Owner, end_in_child, entries, set};
+pub use redirect::{Owner, entries, set};
 pub use room::{Zeroed, zeroed};
 pub use stacks::{StackId, Stacks};

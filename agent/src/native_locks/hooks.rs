@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
 use libc::{clockid_t, pthread_mutex_t, pthread_rwlock_t, timespec};
 
-use super::state::{IS_ON, State};
+use super::state::{GATE, State};
 use crate::native_calls::Inside;
 use crate::os::imports::{Import, address_of};
 use crate::os::signals::keep_errno;
@@ -127,7 +127,7 @@ fn take(
     attempt: impl FnOnce() -> c_int,
     lock: impl FnOnce() -> c_int,
 ) -> c_int {
-    if !IS_ON.load(Ordering::Relaxed) {
+    if !GATE.is_open() {
         return lock();
     }
     match attempt() {
@@ -260,7 +260,9 @@ mod tests {
         // SAFETY: the locks are initialized, and used by this thread and one that ends meanwhile.
         unsafe {
             for is_on in [false, true] {
-                IS_ON.store(is_on, Ordering::SeqCst);
+                if is_on {
+                    GATE.open();
+                }
                 let mut mutex = libc::PTHREAD_MUTEX_INITIALIZER;
                 let mut lock = libc::PTHREAD_RWLOCK_INITIALIZER;
                 let (at, lock_at) = (&raw mut mutex, &raw mut lock);
@@ -302,7 +304,7 @@ mod tests {
                 assert_eq!(rwlock_timedrdlock(lock_at, &raw const past), 0);
                 assert_eq!(libc::pthread_rwlock_unlock(lock_at), 0);
             }
-            IS_ON.store(false, Ordering::SeqCst);
+            GATE.close();
         }
     }
 
@@ -314,7 +316,9 @@ mod tests {
         // SAFETY: the locks are initialized before they are used, by this thread and one that ends meanwhile.
         unsafe {
             for is_on in [false, true] {
-                IS_ON.store(is_on, Ordering::SeqCst);
+                if is_on {
+                    GATE.open();
+                }
                 let mut attributes = std::mem::zeroed();
                 libc::pthread_mutexattr_init(&raw mut attributes);
                 libc::pthread_mutexattr_settype(
@@ -356,7 +360,7 @@ mod tests {
                 assert_eq!(libc::pthread_rwlock_unlock(&raw mut lock), 0);
                 assert_eq!(libc::pthread_rwlock_unlock(&raw mut lock), 0);
             }
-            IS_ON.store(false, Ordering::SeqCst);
+            GATE.close();
         }
     }
 }

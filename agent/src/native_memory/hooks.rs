@@ -2,14 +2,14 @@
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use libc::{off_t, size_t};
 
 use super::blocks::{Block, Blocks};
 use super::sampler;
-use crate::native_calls::{Capture, Inside, Stacks, end_in_child};
+use crate::native_calls::{Capture, Gate, Inside, Leaked, Stacks};
 use crate::os::imports::{Import, address_of};
 use crate::vm::Fault;
 
@@ -126,41 +126,30 @@ pub(super) struct State {
     samples: AtomicU64,
     /// Samples at the limit when the recording began.
     limited_before: AtomicU64,
-    is_on: AtomicBool,
-    inside: AtomicUsize,
 }
 
-static STATE: AtomicPtr<State> = AtomicPtr::new(ptr::null_mut());
+static STATE: Leaked<State> = Leaked::none();
+
+/// Samples are taken. The child of a fork takes none.
+static GATE: Gate = Gate::closed();
 
 impl State {
     /// The one state of this process.
     pub(super) fn the() -> &'static Self {
-        if let Some(state) = Self::get() {
-            return state;
-        }
-        let state = Box::into_raw(Box::new(Self {
+        let make = || Self {
             capture: Capture::default(),
             stacks: Stacks::new(),
             blocks: Blocks::new(),
             began: AtomicPtr::new(ptr::null_mut()),
             samples: AtomicU64::new(0),
             limited_before: AtomicU64::new(0),
-            is_on: AtomicBool::new(false),
-            inside: AtomicUsize::new(0),
-        }));
-        STATE.store(state, Ordering::Release);
-        // SAFETY: it has just been leaked. The child of a fork has none of the agent's threads.
-        unsafe {
-            libc::pthread_atfork(None, None, Some(in_child));
-            &*state
-        }
+        };
+        STATE.get_or_make(make, in_child)
     }
 
     #[inline]
     fn get() -> Option<&'static Self> {
-        let state = STATE.load(Ordering::Acquire);
-        // SAFETY: null, or leaked.
-        unsafe { state.as_ref() }
+        STATE.get()
     }
 
     /// Begins a recording: all is forgotten.
@@ -178,19 +167,16 @@ impl State {
 
     /// Samples are taken from now on.
     pub(super) fn resume(&self) {
-        self.is_on.store(true, Ordering::SeqCst);
+        GATE.open();
     }
 
     /// No samples are taken from now on; waits for those under way.
     pub(super) fn pause(&self) {
-        self.is_on.store(false, Ordering::SeqCst);
-        while self.inside.load(Ordering::SeqCst) != 0 {
-            std::thread::yield_now();
-        }
+        GATE.close();
     }
 
     pub(super) fn is_on(&self) -> bool {
-        self.is_on.load(Ordering::Relaxed)
+        GATE.is_open()
     }
 
     /// Samples of the recording, and those of them whose thread had reached the limit.
@@ -211,8 +197,7 @@ impl State {
     }
 
     fn record(&self, address: usize, function: Function, (bytes, blocks): (u64, u64)) {
-        self.inside.fetch_add(1, Ordering::SeqCst);
-        if self.is_on.load(Ordering::SeqCst) {
+        let _ = GATE.pass(|| {
             let stack = self.capture.take(function as u8, &self.stacks);
             self.stacks.add(stack, bytes, blocks);
             self.samples.fetch_add(1, Ordering::Relaxed);
@@ -223,17 +208,13 @@ impl State {
                 blocks,
             };
             self.blocks.insert(address, block);
-        }
-        self.inside.fetch_sub(1, Ordering::SeqCst);
+        });
     }
 }
 
 /// The child of a fork records nothing.
 unsafe extern "C" fn in_child() {
-    end_in_child();
-    if let Some(state) = State::get() {
-        state.is_on.store(false, Ordering::SeqCst);
-    }
+    GATE.close_in_child();
 }
 
 /// A point may be in this allocation.

@@ -327,7 +327,7 @@ fn read_all(
 fn read_event(file: &PlainFileArgument, asked: &str, times: Times<'_>) -> anyhow::Result<Opened> {
     if times.calls.is_some() {
         anyhow::bail!(
-            "--slow and --fast choose samples, and no events of a type; leave --event out"
+            "--slow, --fast and --request choose samples, and no events of a type; leave --event out"
         );
     }
     file.memory.watch(&file.file.display().to_string());

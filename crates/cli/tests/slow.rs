@@ -84,6 +84,55 @@ fn samples_of_slow_calls_are_kept_apart() {
     });
 }
 
+/// The one span that works for a request waits in `Thread.sleep`, of which other spans have nothing.
+#[test]
+fn a_request_has_the_samples_of_its_calls() {
+    let scene = Scene::new();
+    let name = "spans.hprof.txt";
+    let outcome = Run::new(java_test_harness::Jdk::compiler())
+        .agent(&format!(
+            "slow=span.handle:50ms,cpu=wall,interval=5,depth=64,file={name}"
+        ))
+        .class("SlowSpans")
+        .run()
+        .expect_status(0);
+    std::fs::write(scene.path(name), outcome.bytes(name)).unwrap();
+    let samples = |id: &str| {
+        let arguments = ["samples", "--json", "--top", "0", "--request", id, name];
+        run(&mut scene.hprof_rs(&arguments), "")
+    };
+    // By its trace, and by its span.
+    for id in ["4bf92f3577b34da6a3ce929d0e0e4736", "00F067AA0BA902B7"] {
+        let output = samples(id);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let answer: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+        let rows = answer["rows"].as_array().expect("rows");
+        let handle = rows.iter().find(|row| row["name"] == "SlowSpans.handle");
+        let handle = handle.unwrap_or_else(|| panic!("{answer}"));
+        // 120 ms by 5; a busy machine looks less often.
+        assert!(handle["total"].as_u64() >= Some(4), "{answer}");
+        assert_eq!(handle["total"], answer["total"], "{answer}");
+    }
+    let page = [
+        "convert",
+        "--request",
+        "00f067aa0ba902b7",
+        "-o",
+        "request.collapsed",
+        name,
+    ];
+    assert!(run(&mut scene.hprof_rs(&page), "").status.success());
+    assert!(
+        scene
+            .profile("request.collapsed")
+            .contains("SlowSpans.handle")
+    );
+    let unknown = samples("00f067aa0ba902b8");
+    assert!(!unknown.status.success());
+    let said = stderr(&unknown);
+    assert!(said.contains("HprofSpan.context"), "{said}");
+}
+
 #[test]
 fn a_recording_lists_the_slow_calls() {
     let scene = Scene::new();

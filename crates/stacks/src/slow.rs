@@ -178,6 +178,20 @@ pub struct LockOwner {
 }
 
 impl SlowCall {
+    /// Returns whether it worked for a request, given by the id of the trace or of the span in hexadecimal digits.
+    pub fn is_of(&self, request: &str) -> bool {
+        let mut ids = [&self.trace_id, &self.span_id].into_iter().flatten();
+        ids.any(|id| id.eq_ignore_ascii_case(request))
+    }
+
+    /// Its time.
+    pub fn window(&self) -> Window {
+        Window {
+            from: self.began,
+            to: self.began.saturating_add_unsigned(self.wall.max(1)),
+        }
+    }
+
     /// The number of its thread in the profile.
     pub fn thread_serial(&self) -> Option<ThreadSerial> {
         self.serial.map(ThreadSerial::new)
@@ -357,6 +371,8 @@ pub enum CallsPart {
     Slow,
     /// All others.
     Fast,
+    /// Those among the slowest that worked for one request.
+    Request,
 }
 
 /// The slow calls of a profile, to look samples up in.
@@ -369,12 +385,25 @@ pub struct SlowSpans {
 impl SlowSpans {
     /// The slow calls of these methods.
     pub fn of<'a>(methods: impl IntoIterator<Item = &'a SlowMethod>) -> Self {
+        let spans = methods.into_iter().flat_map(|it| &it.spans);
+        Self::new(spans.map(|span| (span.thread(), span.window())))
+    }
+
+    /// The calls of one thread each with their times. Those without a thread are left out.
+    pub fn of_calls<'a>(calls: impl IntoIterator<Item = &'a SlowCall>) -> Self {
+        let calls = calls.into_iter();
+        Self::new(calls.filter_map(|call| Some((call.thread_serial()?, call.window()))))
+    }
+
+    /// Returns whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.threads.is_empty()
+    }
+
+    fn new(calls: impl IntoIterator<Item = (ThreadSerial, Window)>) -> Self {
         let mut threads: BTreeMap<ThreadSerial, Vec<Window>> = BTreeMap::new();
-        for span in methods.into_iter().flat_map(|it| &it.spans) {
-            threads
-                .entry(span.thread())
-                .or_default()
-                .push(span.window());
+        for (thread, window) in calls {
+            threads.entry(thread).or_default().push(window);
         }
         for windows in threads.values_mut() {
             windows.sort_unstable_by_key(|it| it.from);

@@ -26,6 +26,9 @@ pub(super) fn take(
         };
     };
     let calls = match options.calls {
+        Some((CallsPart::Request, id)) => {
+            Some((CallsPart::Request, Calls::of_request(contents, id)?))
+        }
         Some((part, name)) => Some((part, Calls::of(contents, name)?)),
         None => None,
     };
@@ -96,12 +99,38 @@ impl Calls {
         })
     }
 
+    /// The calls that worked for a request, given by the id of its trace or span.
+    fn of_request(contents: &Contents, id: &str) -> Result<Self, ReadError> {
+        let methods = contents.slow.methods.iter();
+        let calls: Vec<_> = methods
+            .flat_map(|it| &it.slowest)
+            .filter(|call| call.is_of(id))
+            .collect();
+        let spans = SlowSpans::of_calls(calls.iter().copied());
+        if spans.is_empty() {
+            return Err(ReadError::Calls(match (contents.slow.is_there(), calls.is_empty()) {
+                (false, _) => NO_CALLS.to_owned(),
+                (true, true) => format!(
+                    "none of the slowest calls worked for the request {id:?}; a program names its requests by HprofSpan.context, and \
+                     the ten slowest calls of each method have them"
+                ),
+                (true, false) => {
+                    "the calls of that request were of virtual threads, whose samples thread=y keeps apart".to_owned()
+                }
+            }));
+        }
+        Ok(Self {
+            spans,
+            methods: Vec::new(),
+        })
+    }
+
     /// Returns whether a sample is of this part.
     fn have(&self, part: CallsPart, contents: &Contents, moment: &Moment) -> bool {
         let thread = moment.thread;
         let is_slow = thread.is_some_and(|thread| self.spans.contain(thread, moment.at));
         match part {
-            CallsPart::Slow => is_slow,
+            CallsPart::Slow | CallsPart::Request => is_slow,
             CallsPart::Fast => !is_slow && self.is_within(contents, moment.trace),
         }
     }

@@ -264,7 +264,8 @@ fn the_agents_own_page_has_times() {
         let share: f64 = share
             .and_then(|it| it.parse().ok())
             .unwrap_or_else(|| panic!("{said}"));
-        assert!(share >= 98.0, "{said}");
+        // A busy machine leaves some 100 samples, of which those at the two ends are main's and stand for up to 4 each.
+        assert!(share >= 90.0, "{said}");
         found += 1;
     }
     assert_eq!(found, 2, "{}", outcome.stdout);
