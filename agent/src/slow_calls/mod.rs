@@ -126,7 +126,7 @@ impl SlowCalls {
         wanted.set_can_retransform_any_class(1);
         wanted.set_can_generate_all_class_hook_events(1);
         wanted.set_can_support_virtual_threads(1);
-        // Without these, calls do not have what they are for.
+        // Where the VM refuses these, calls lack pauses and owners of locks.
         wanted.set_can_generate_garbage_collection_events(1);
         wanted.set_can_get_monitor_info(1);
         wanted.set_can_get_current_contended_monitor(1);

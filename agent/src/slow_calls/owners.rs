@@ -17,15 +17,15 @@ use crate::os::timer::monotonic_nanos;
 use crate::recording::Context;
 use crate::vm::{Class, GlobalRef, JFieldId, Jni, LocalRef, Ref, Result, Vm};
 
-/// Time between looks. Calls that have run as long are looked at.
+/// Time between looks, which see calls that have run as long.
 const EACH: Duration = Duration::from_millis(50);
-/// Looks take one part in this many of the time at most: the VM stops the program for the owner of a monitor.
+/// Looks take at most a hundredth of the time: the VM stops the program to find the owner of a monitor.
 const MOST_SHARE: u32 = 100;
-/// Threads that are looked at each time.
+/// Threads that a look sees at most.
 const MOST_THREADS: usize = 16;
-/// What is seen and waits.
+/// Owners that wait for the ends of calls, at most.
 const MOST_SEEN: usize = 4096;
-/// Owners of a call at most.
+/// Owners that a call lists at most.
 const MOST_OWNERS: usize = 20;
 /// The innermost frames of an owner, among which one of the program is searched.
 const DEPTH: u32 = 64;
@@ -188,12 +188,12 @@ impl SlowCalls {
             return None;
         }
         let fields = self.lock_fields.get()?.as_ref()?;
-        // SAFETY: a field of `Thread` that holds a reference.
+        // SAFETY: `LockFields::find` got the id for this field of `Thread`, whose type is an object.
         let lock = unsafe { jni.object_field(thread, fields.blocker) }?;
         if !jni.is_instance(lock.get(), fields.ownable.get()) {
             return None;
         }
-        // SAFETY: a field of `AbstractOwnableSynchronizer` that holds a reference.
+        // SAFETY: `LockFields::find` got the id for this field of `AbstractOwnableSynchronizer`, of which the lock is an instance.
         let owner = unsafe { jni.object_field(lock.get(), fields.owner) }?;
         Some((lock, owner))
     }

@@ -1,4 +1,4 @@
-//! Objects that are dear to make and could be kept, made anew for each piece of work.
+//! Objects that are expensive to make and could be kept, but are made anew for each piece of work.
 
 use hprof_stacks::Frame;
 use rustc_hash::FxHashMap;
@@ -170,7 +170,7 @@ impl Figures for Preparations {
     }
 
     fn cause(&self) -> String {
-        "Making such an object takes far longer than using it, and this line makes it again for each use.".to_owned()
+        "Such an object takes far longer to make than to use, and this line makes it again for each use.".to_owned()
     }
 
     fn next(&self) -> String {
