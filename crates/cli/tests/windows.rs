@@ -317,19 +317,24 @@ fn profiles_in_both_formats_keep_times() {
 #[test]
 fn a_burst_is_said_with_its_time_and_method() {
     let scene = Scene::new();
-    let outcome = Run::new(java_test_harness::Jdk::compiler())
-        .agent("cpu=samples,interval=1,depth=64,timeline=y,file=burst.hprof.txt")
-        .class("Phases")
-        .args(["idle=900", "alpha=700", "idle=900"])
-        .run()
-        .expect_status(0);
     let name = "burst.hprof.txt";
-    std::fs::write(scene.path(name), outcome.bytes(name)).unwrap();
-    let answer = json(&scene, &["samples", "--json", "--top", "0", name]);
-    // On a machine that is so busy that it runs for less than half of its phase, there is no burst.
-    if with_calls(&answer, "Phases.alpha") < 350 {
+    let recorded = || {
+        let outcome = Run::new(java_test_harness::Jdk::compiler())
+            .agent("cpu=samples,interval=1,depth=64,timeline=y,file=burst.hprof.txt")
+            .class("Phases")
+            .args(["idle=900", "alpha=700", "idle=900"])
+            .run()
+            .expect_status(0);
+        std::fs::write(scene.path(name), outcome.bytes(name)).unwrap();
+        let answer = json(&scene, &["samples", "--json", "--top", "0", name]);
+        // A machine that lets it run for a part of its phase makes another load of it, with holes.
+        let is_a_burst = with_calls(&answer, "Phases.alpha") >= 600;
+        is_a_burst.then_some((outcome, answer))
+    };
+    let mut tries = std::iter::repeat_with(recorded).take(3);
+    let Some((outcome, answer)) = tries.find_map(|it| it) else {
         return;
-    }
+    };
     let found = &answer["change"];
     assert_eq!(found["method"], "Phases.alpha", "{found}");
     let share = found["share"].as_f64().expect("a share");
