@@ -1,4 +1,4 @@
-//! What hooks record into, and when they may.
+//! The state that hooks record into, and the gate to it.
 
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};

@@ -61,7 +61,7 @@ struct Seen {
     owner: LockOwner,
 }
 
-/// What was seen of calls that have not ended.
+/// Owners that looks have seen, for calls that have not ended.
 #[derive(Debug, Default)]
 pub(super) struct Owners {
     seen: Mutex<VecDeque<Seen>>,

@@ -371,7 +371,7 @@ pub enum CallsPart {
     Slow,
     /// All others.
     Fast,
-    /// Those among the slowest that worked for one request.
+    /// Slowest calls that worked for one request.
     Request,
 }
 
