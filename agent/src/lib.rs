@@ -15,6 +15,7 @@ mod cpu_samples;
 mod heap_dump;
 mod heap_sites;
 mod intern;
+mod lock_fields;
 mod monitors;
 mod names;
 mod native_calls;

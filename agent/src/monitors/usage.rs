@@ -248,7 +248,8 @@ impl Monitors {
             return;
         };
         // SAFETY: a field of `Thread` that holds a reference.
-        let Some(blocker) = (unsafe { jni.object_field(thread.get(), fields.blocker) }) else {
+        let Some(blocker) = (unsafe { jni.object_field(thread.get(), fields.locks.blocker) })
+        else {
             return;
         };
         // The waiters of a condition belong to its lock, as those of a monitor do.
@@ -258,7 +259,7 @@ impl Monitors {
             // SAFETY: a field of `ConditionObject` that holds a reference.
             .and_then(|outer| unsafe { jni.object_field(blocker.get(), outer) });
         let class = self.classes.of(&self.jvmti, jni, blocker.get());
-        let is_lock = jni.is_instance(blocker.get(), fields.ownable.get())
+        let is_lock = jni.is_instance(blocker.get(), fields.locks.ownable.get())
             || class.name == "java.util.concurrent.locks.StampedLock";
         let waits =
             outer.is_some() || !is_lock || class.acquisition(&self.jvmti, jni).is_event(None);
@@ -303,11 +304,11 @@ impl Monitors {
             return;
         };
         let object = object.get();
-        if !jni.is_instance(object, fields.ownable.get()) {
+        if !jni.is_instance(object, fields.locks.ownable.get()) {
             return;
         }
         // SAFETY: a field of `AbstractOwnableSynchronizer` that holds a reference.
-        let Some(owner) = (unsafe { jni.object_field(object, fields.owner) }) else {
+        let Some(owner) = (unsafe { jni.object_field(object, fields.locks.owner) }) else {
             return;
         };
         let mut entries = 1;

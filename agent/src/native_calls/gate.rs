@@ -37,7 +37,7 @@ impl<T: Send + Sync + 'static> Leaked<T> {
         let none = ptr::null_mut();
         match self.0.compare_exchange(none, made, order, failure) {
             Ok(_) => {
-                // SAFETY: a function that lives as long as this library, which the C library knows as the handler's.
+                // SAFETY: the handler is code of this library, and the C library forgets it when the library is unloaded.
                 unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
             }
             // Another thread was first; this value is lost, once.
@@ -76,7 +76,8 @@ impl Gate {
         }
     }
 
-    /// Closes in the child of a fork, without a wait: it has none of the agent's threads, and hooks of others are lost with their threads.
+    /// Closes in the child of a fork, where import tables stay as they are: it has none of the agent's threads. Hooks of other threads
+    /// are lost with them, so this waits for none.
     pub fn close_in_child(&self) {
         end_in_child();
         self.is_open.store(false, Ordering::SeqCst);

@@ -35,13 +35,14 @@ use hprof_stacks::slow::{SlowCall, SlowSpan};
 use jni_sys::{JNIEnv, jobject};
 use parking_lot::Mutex;
 
+use crate::lock_fields::LockFields;
 use crate::options::Settings;
 use crate::os::timer::monotonic_nanos;
 use crate::vm::{Capabilities, JFieldId, Jni, Jvmti, JvmtiError, Ref, Release, StillInside};
 use java_side::Hooks;
 use memory::{Memory, TraceContext};
 use methods::Methods;
-use owners::{LockFields, Owners};
+use owners::Owners;
 use pauses::Pauses;
 
 pub use recorder::SlowRecorder;

@@ -15,7 +15,7 @@ use super::SlowCalls;
 use crate::names::{Location, Names, java_class_name};
 use crate::os::timer::monotonic_nanos;
 use crate::recording::Context;
-use crate::vm::{Class, GlobalRef, JFieldId, Jni, LocalRef, Ref, Result, Vm};
+use crate::vm::{Jni, LocalRef, Ref, Vm};
 
 /// Time between looks, which see calls that have run as long.
 const EACH: Duration = Duration::from_millis(50);
@@ -29,29 +29,6 @@ const MOST_SEEN: usize = 4096;
 const MOST_OWNERS: usize = 20;
 /// The innermost frames of an owner, among which one of the program is searched.
 const DEPTH: u32 = 64;
-
-/// Where the JDK's classes have what a parked thread waits for, and who has it.
-pub(super) struct LockFields {
-    blocker: JFieldId,
-    owner: JFieldId,
-    ownable: GlobalRef<Class>,
-}
-
-impl LockFields {
-    pub(super) fn find(jni: &Jni) -> Result<Self> {
-        let thread = jni.find_class(c"java/lang/Thread")?;
-        let ownable = jni.find_class(c"java/util/concurrent/locks/AbstractOwnableSynchronizer")?;
-        Ok(Self {
-            blocker: jni.field_id(thread.get(), c"parkBlocker", c"Ljava/lang/Object;")?,
-            owner: jni.field_id(
-                ownable.get(),
-                c"exclusiveOwnerThread",
-                c"Ljava/lang/Thread;",
-            )?,
-            ownable: jni.new_global(ownable.get())?,
-        })
-    }
-}
 
 /// A thread waited for a lock at a moment of the monotonic clock.
 #[derive(Debug)]
