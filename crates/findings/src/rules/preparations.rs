@@ -1,5 +1,6 @@
 //! Objects that are expensive to make and could be kept, but are made anew for each piece of work.
 
+use hprof_format::ids::TraceSerial;
 use hprof_stacks::Frame;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -123,10 +124,13 @@ impl Figures for Preparations {
     fn of(recorded: &Recorded) -> Self {
         let mut sums: FxHashMap<Prepared, f64> = FxHashMap::default();
         let mut all = 0.0;
-        let kind_of = |trace| recorded.frames(trace).find_map(Prepared::of);
+        // Many samples have one stack.
+        let mut kinds: FxHashMap<TraceSerial, Option<Prepared>> = FxHashMap::default();
         for sample in &recorded.samples {
             all += sample.count;
-            if let Some(kind) = kind_of(sample.trace) {
+            let kind = kinds.entry(sample.trace);
+            let kind = kind.or_insert_with(|| recorded.frames(sample.trace).find_map(Prepared::of));
+            if let Some(kind) = *kind {
                 *sums.entry(kind).or_default() += sample.count;
             }
         }
@@ -137,7 +141,7 @@ impl Figures for Preparations {
         let kind = most.map(|it| it.0);
         let samples = most.map_or(0.0, |it| it.1);
         let its = recorded.samples.iter();
-        let its = its.filter(|it| kind.is_some() && kind_of(it.trace) == kind);
+        let its = its.filter(|it| kind.is_some() && kinds.get(&it.trace) == Some(&kind));
         Self {
             kind,
             share: samples / f64::max(all, 1.0),
