@@ -128,10 +128,10 @@ impl Calls {
     /// Returns whether a sample is of this part.
     fn have(&self, part: CallsPart, contents: &Contents, moment: &Moment) -> bool {
         let thread = moment.thread;
-        let is_slow = thread.is_some_and(|thread| self.spans.contain(thread, moment.at));
+        let is_in = thread.is_some_and(|thread| self.spans.contain(thread, moment.at));
         match part {
-            CallsPart::Slow | CallsPart::Request => is_slow,
-            CallsPart::Fast => !is_slow && self.is_within(contents, moment.trace),
+            CallsPart::Slow | CallsPart::Request => is_in,
+            CallsPart::Fast => !is_in && self.is_within(contents, moment.trace),
         }
     }
 
