@@ -56,6 +56,48 @@ fn context_switches_are_counted_where_threads_wait() {
     });
 }
 
+/// With `cstack=y` a switch has the way through the kernel that has led to it, above the native code and the method of Java. All switches
+/// of a thread go through the kernel's `schedule`.
+#[test]
+fn switches_have_frames_of_the_kernel() {
+    each_release(|jdk| {
+        let options = "event=context-switches,cstack=y";
+        let outcome = run(jdk, options, "sleeps", 400);
+        let Some(profile) = profile(&outcome, "context-switches") else {
+            return;
+        };
+        let text = String::from_utf8_lossy(&outcome.bytes("java.hprof.txt")).into_owned();
+        if !text.contains(" kernel_stacks=y ") {
+            assert!(outcome.stderr.contains("no frames of the kernel"));
+            eprintln!("the kernel hands out no frames: {}", outcome.stderr);
+            return;
+        }
+        assert_eq!(profile.counter("threads_without_kernel_stacks"), 0);
+        let of_kernel = |frame: &String| frame.starts_with(".[kernel] ");
+        for trace in profile.traces.values() {
+            let inner = trace.frames.iter().take_while(|it| of_kernel(it)).count();
+            let all = trace.frames.iter().filter(|it| of_kernel(it)).count();
+            assert!(inner == all && all <= 32, "{trace:?}");
+        }
+        if outcome.stderr.contains("of the kernel have no names") {
+            return;
+        }
+        let sleeping = profile.samples_with("PageFaults.sleeps");
+        let through = profile.samples(|trace| {
+            trace.has("PageFaults.sleeps")
+                && (trace.frames.iter()).any(|it| of_kernel(it) && it.contains("schedule"))
+                && (trace.frames.iter()).any(|it| it.starts_with(".[native] "))
+        });
+        assert!(sleeping > 300, "{sleeping}");
+        // A stack may lack native code until the rules of libraries have been read.
+        assert!(
+            through * 10 >= sleeping * 9,
+            "{through} of {sleeping}: {}",
+            outcome.report()
+        );
+    });
+}
+
 /// The clock of the kernel's events agrees with that of the thread.
 #[test]
 fn the_cpu_clock_counts_intervals() {

@@ -12,6 +12,9 @@ use crate::os::signals::{Installed, SignalNumber};
 use crate::report;
 use crate::vm::Jvmti;
 
+/// Samples of the signal engine can have frames of native code.
+pub const HAS_C_FRAMES: bool = cfg!(target_arch = "x86_64");
+
 /// How stacks are taken.
 #[derive(Clone, Copy)]
 pub enum Engine {
@@ -68,14 +71,15 @@ pub fn choose(jvmti: &Jvmti, settings: &Settings) -> Result<Engine, String> {
         return Ok(Engine::Safepoint);
     }
     let event = settings.event.as_ref();
-    let event = event.map(|sampling| PerfEvent::probe(sampling, settings.interval));
+    let (interval, has_stacks) = (settings.interval, settings.c_stack && HAS_C_FRAMES);
+    let event = event.map(|sampling| PerfEvent::probe(sampling, interval, has_stacks));
     let event = event.transpose().map_err(|refused| refused.to_string())?;
     let has_event = event.is_some();
     let wanted = settings.signal.map(SignalNumber);
     let shape = SampleShape {
         depth: settings.depth.max(1),
         interval: settings.interval,
-        has_c_frames: settings.c_stack,
+        has_c_frames: has_stacks,
         event,
     };
     let started = match SIGNAL_ENGINE.get() {

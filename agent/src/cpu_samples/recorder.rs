@@ -1,6 +1,7 @@
 //! The recorder of cpu=samples and cpu=wall.
 
 mod deaf;
+mod kernel;
 mod nothing;
 mod remarks;
 mod rounds;
@@ -17,7 +18,7 @@ use hprof_wire::control::{Mode, Reply};
 use super::c_symbols::CSymbols;
 use super::counts::SampleCounts;
 use super::debug_info::restore_debug_info;
-use super::engine::{Engine, Sampling};
+use super::engine::{Engine, HAS_C_FRAMES, Sampling};
 use super::safepoint::SafepointSampler;
 use super::signal::{SignalEngine, Watch};
 use super::threads::{begin_sampling, begin_walking, make_method_ids, no_timer};
@@ -44,6 +45,7 @@ pub struct SamplesRecorder {
     symbols: CSymbols,
     /// Stacks of the signal engine have native code.
     has_c_frames: bool,
+    kernel_said: kernel::Said,
     /// Threads that block the signal.
     deaf: DeafThreads,
     /// The safepoint engine's, if that is used, be it for these threads only.
@@ -102,7 +104,8 @@ impl SamplesRecorder {
             counts: SampleCounts::default(),
             times: Times::new(settings),
             symbols: CSymbols::default(),
-            has_c_frames: settings.c_stack && cfg!(target_arch = "x86_64"),
+            has_c_frames: settings.c_stack && HAS_C_FRAMES,
+            kernel_said: kernel::Said::default(),
             deaf: DeafThreads::default(),
             safepoint: None,
             is_wanted: settings.modes.cpu_samples,
@@ -258,6 +261,7 @@ impl Recorder for SamplesRecorder {
                 "cstack=y needs the signal engine and x86-64: stacks have no frames of native code",
             );
         }
+        self.note_no_kernel_stacks();
         self.times.start();
         if let Engine::Signal(..) = self.sampling.engine() {
             make_method_ids(cx.vm);
@@ -308,6 +312,7 @@ impl Recorder for SamplesRecorder {
         self.write_table(cx, cx.run.settings.cutoff);
         let remarks = self.remarks(cx);
         cx.comment(&remarks);
+        self.note_kernel_gaps();
         Ok(())
     }
 

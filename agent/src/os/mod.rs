@@ -12,6 +12,7 @@ pub mod elf;
 pub mod functions;
 pub mod holes;
 pub mod imports;
+pub mod kernel_stacks;
 pub mod maps;
 pub mod native_thread;
 pub mod perf_event;

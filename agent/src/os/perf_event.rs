@@ -16,11 +16,12 @@
 use std::ffi::CString;
 use std::fmt;
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::options::{EventSampling, KernelEvent};
 use crate::os::functions::{self, Function, NotFound};
+use crate::os::kernel_stacks::{self, Buffer};
 use crate::vm::Fault;
 
 /// `struct perf_event_attr` in its second version, which all kernels since 2.6.33 take (`PERF_ATTR_SIZE_VER1`).
@@ -55,6 +56,9 @@ const PROBE_KIND: &str = "/sys/bus/event_source/devices/uprobe/type";
 const DISABLED: u64 = 1;
 const EXCLUDE_KERNEL: u64 = 1 << 5;
 const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+const EXCLUDE_CALLERS_OUTSIDE_KERNEL: u64 = 1 << 22;
+/// `PERF_SAMPLE_CALLCHAIN` of `sample_type`.
+const CALLERS: u64 = 1 << 5;
 
 const CLOSE_ON_EXEC: libc::c_ulong = 8;
 /// `PERF_EVENT_IOC_ENABLE`, `_DISABLE`, `_REFRESH` and `_RESET`.
@@ -79,6 +83,10 @@ const MAX_DESCRIPTORS: usize = 1 << 16;
 /// The values of threads by descriptor, and one more; 0 if there is none.
 static VALUES: [AtomicUsize; MAX_DESCRIPTORS] = [const { AtomicUsize::new(0) }; MAX_DESCRIPTORS];
 
+/// The buffers of the kernel's frames by descriptor, and their threads; 0 if there is none.
+static BUFFERS: [(AtomicUsize, AtomicI32); MAX_DESCRIPTORS] =
+    [const { (AtomicUsize::new(0), AtomicI32::new(0)) }; MAX_DESCRIPTORS];
+
 /// An event that this process may count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PerfEvent {
@@ -86,7 +94,22 @@ pub struct PerfEvent {
     period: u64,
     /// Events in the kernel count too.
     has_kernel: bool,
+    /// Samples have the kernel's frames.
+    stacks: KernelStacks,
     weight: u32,
+}
+
+/// Samples have frames of the kernel, or not and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KernelStacks {
+    /// They are not wanted, or the event never happens in the kernel.
+    None,
+    /// The kernel hands them out.
+    Given,
+    /// The process may not see what happens in the kernel.
+    Forbidden,
+    /// The kernel maps no buffer for them; its error number.
+    NoBuffer(i32),
 }
 
 /// An event as the kernel has it.
@@ -120,11 +143,15 @@ enum Why {
 }
 
 impl PerfEvent {
-    /// Finds out whether the kernel counts an event for the current thread.
+    /// Finds out whether the kernel counts an event for the current thread, and hands out its own frames if they are wanted.
     ///
     /// # Errors
     /// [`Refused`], which says why and what to do.
-    pub fn probe(sampling: &EventSampling, interval: Duration) -> Result<Self, Refused> {
+    pub fn probe(
+        sampling: &EventSampling,
+        interval: Duration,
+        wants_stacks: bool,
+    ) -> Result<Self, Refused> {
         let refused_for = |why| Refused {
             event: sampling.event.clone(),
             why,
@@ -152,6 +179,13 @@ impl PerfEvent {
             what: what.clone(),
             period: period.max(1),
             has_kernel,
+            stacks: match what {
+                // Only in code of the process.
+                Counted::Breakpoint { .. } | Counted::Probe { .. } => KernelStacks::None,
+                Counted::Numbered { .. } if !wants_stacks => KernelStacks::None,
+                Counted::Numbered { .. } if has_kernel => KernelStacks::Given,
+                Counted::Numbered { .. } => KernelStacks::Forbidden,
+            },
             weight: weight.max(1),
         };
         // SAFETY: the call has no arguments and cannot fail.
@@ -169,15 +203,29 @@ impl PerfEvent {
                 _ => Err(error),
             })
         };
-        let (event, file) = try_both(&first)
+        let (mut event, file) = try_both(&first)
             .or_else(|error| match &instead {
                 Some(instead) => try_both(instead).map_err(|_| error),
                 None => Err(error),
             })
             .map_err(refused)?;
+        if event.stacks == KernelStacks::Given {
+            match Buffer::map(file) {
+                // SAFETY: nothing else has the buffer.
+                Ok(buffer) => unsafe { buffer.unmap() },
+                Err(error) => {
+                    event.stacks = KernelStacks::NoBuffer(error.raw_os_error().unwrap_or(0));
+                }
+            }
+        }
         // SAFETY: the descriptor has just been opened, and nothing else has it.
         unsafe { libc::close(file) };
         Ok(event)
+    }
+
+    /// Returns whether samples have frames of the kernel.
+    pub fn stacks(&self) -> KernelStacks {
+        self.stacks
     }
 
     /// Returns true if the handler is to [`arm`] the event again.
@@ -216,6 +264,9 @@ impl PerfEvent {
         let place = usize::try_from(file).ok().and_then(|it| VALUES.get(it));
         match place {
             Some(place) if is_set => {
+                if self.stacks == KernelStacks::Given {
+                    map_buffer(file, tid);
+                }
                 // Before the first signal.
                 place.store(value.wrapping_add(1), Ordering::Release);
                 match self.is_armed() {
@@ -240,10 +291,15 @@ impl PerfEvent {
 
     fn open(&self, tid: i32) -> io::Result<i32> {
         let kernel = if self.has_kernel { 0 } else { EXCLUDE_KERNEL };
+        let (callers, no_others) = match self.stacks {
+            KernelStacks::Given => (CALLERS, EXCLUDE_CALLERS_OUTSIDE_KERNEL),
+            _ => (0, 0),
+        };
         let mut attributes = Attributes {
             size: size_of::<Attributes>() as u32,
             period: self.period,
-            flags: DISABLED | EXCLUDE_HYPERVISOR | kernel,
+            sample_type: callers,
+            flags: DISABLED | EXCLUDE_HYPERVISOR | kernel | no_others,
             wakeup_events: 1,
             ..Attributes::default()
         };
@@ -297,6 +353,48 @@ pub fn sender(code: i32, word: usize) -> Option<(i32, usize)> {
     (value != 0).then(|| (file, value.wrapping_sub(1)))
 }
 
+/// Hands out the kernel's frames of the current thread's newest sample, the innermost first, until `receive` returns false. Safe in a
+/// signal handler of that thread, whose signal told the descriptor.
+pub fn kernel_frames(file: i32, receive: impl FnMut(usize) -> bool) {
+    let place = usize::try_from(file).ok().and_then(|it| BUFFERS.get(it));
+    let buffer = place.and_then(|(buffer, _)| Buffer::from_number(buffer.load(Ordering::Acquire)));
+    if let Some(buffer) = buffer {
+        // SAFETY: the event is the current thread's, so that no other thread reads its buffer; `close` unmaps it on this
+        // thread, or once no handler runs.
+        unsafe { buffer.newest(receive) };
+    }
+}
+
+/// Maps the buffer of a thread's event. Without it its samples have no frames of the kernel.
+fn map_buffer(file: i32, tid: i32) {
+    let place = usize::try_from(file).ok().and_then(|it| BUFFERS.get(it));
+    match (place, Buffer::map(file)) {
+        (Some((buffer, owner)), Ok(mapped)) => {
+            owner.store(tid, Ordering::Relaxed);
+            buffer.store(mapped.as_number(), Ordering::Release);
+        }
+        // The caller has found the place of the descriptor in a table of this size.
+        (None, _) | (_, Err(_)) => kernel_stacks::note_refused(),
+    }
+}
+
+/// Takes the buffer of an event that has ended.
+fn release_buffer(place: usize) {
+    let Some((buffer, owner)) = BUFFERS.get(place) else {
+        return;
+    };
+    let Some(buffer) = Buffer::from_number(buffer.swap(0, Ordering::AcqRel)) else {
+        return;
+    };
+    // SAFETY: the call has no arguments and cannot fail.
+    let own = unsafe { libc::gettid() };
+    match owner.load(Ordering::Relaxed) == own {
+        // SAFETY: only handlers of this thread read it; one that interrupts this call has no way to it any more.
+        true => unsafe { buffer.unmap() },
+        false => buffer.retire(),
+    }
+}
+
 /// Has an event send its next signal, after its period from now on. Safe in a signal handler, except that it may change `errno`.
 pub fn arm(file: i32) {
     // SAFETY: the calls take numbers only; on a descriptor of another kind they fail.
@@ -318,8 +416,13 @@ pub fn close(file: i32) {
         unsafe {
             libc::ioctl(file, DISABLE as _, 0);
             libc::fcntl(file, libc::F_SETFL, libc::O_NONBLOCK);
-            libc::close(file);
         }
+        // Before the number can be another's.
+        if let Ok(place) = usize::try_from(file) {
+            release_buffer(place);
+        }
+        // SAFETY: as above.
+        unsafe { libc::close(file) };
     }
 }
 
@@ -467,7 +570,7 @@ mod tests {
             every: 1,
         };
         let interval = Duration::from_millis(10);
-        match PerfEvent::probe(&sampling("task-clock"), interval) {
+        match PerfEvent::probe(&sampling("task-clock"), interval, false) {
             Ok(event) => {
                 // SAFETY: the call has no arguments and cannot fail.
                 let tid = unsafe { libc::gettid() };
@@ -481,7 +584,8 @@ mod tests {
                 "{refused}"
             ),
         }
-        let refused = PerfEvent::probe(&sampling("no_group:no_point"), interval).unwrap_err();
+        let refused =
+            PerfEvent::probe(&sampling("no_group:no_point"), interval, false).unwrap_err();
         assert!(refused.to_string().contains("tracepoint"), "{refused}");
     }
 }

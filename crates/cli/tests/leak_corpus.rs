@@ -1,6 +1,7 @@
 //! Heaps with known answers: the first sentence on the first suspect leads to the line of code that leaks, with
 //! the size that a walk without its object finds. Nothing is said about heaps without a leak.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -37,6 +38,15 @@ const ONLY: &str = "HPROF_RS_LEAKS";
 
 /// The variable with the folder for the table of the cases on [`MAIN`], and for what was wrong on each JDK.
 const TABLE: &str = "HPROF_RS_LEAK_TABLE";
+
+/// The variable with a command of an earlier version, whose sentences stand in the table beside those of today.
+const BEFORE: &str = "HPROF_RS_COMMAND_BEFORE";
+
+/// The variable with the page of the table, which keeps the earlier version's sentences when there is no such command.
+const PAGE: &str = "HPROF_RS_LEAK_PAGE";
+
+/// What stands for a sentence about a heap of which nothing is said.
+const NOTHING: &str = "nothing";
 
 /// A case and its answer, as the program declares it.
 #[derive(Debug, Default)]
@@ -163,12 +173,42 @@ struct Judged {
     case: String,
     /// The first sentence, if there is one.
     headline: Option<String>,
+    /// The first sentence of an earlier version, if there is a command of that.
+    before: Option<Before>,
     /// The size that it has.
     bytes: u64,
     /// The size that a walk without the object finds, if it is one object.
     truth: Option<u64>,
     is_healthy: bool,
     wrong: Vec<String>,
+}
+
+/// What an earlier version said.
+struct Before {
+    headline: Option<String>,
+    is_right: bool,
+}
+
+impl Before {
+    fn of(case: &Case, dump: &Path) -> Option<Self> {
+        let command = std::env::var_os(BEFORE)?;
+        let report = leaks(Path::new(&command), dump);
+        let suspects = report["leaks"]["suspects"].as_array().unwrap();
+        let first = suspects.first().filter(|it| is_shown(it));
+        let headline = first
+            .and_then(|it| it["headline"].as_str())
+            .map(str::to_owned);
+        let is_right = match &headline {
+            Some(said) => !case.is_healthy && missing("sentence", said, &case.says).is_empty(),
+            None => case.is_healthy,
+        };
+        Some(Self { headline, is_right })
+    }
+}
+
+/// Returns true if a suspect is one that the report names.
+fn is_shown(suspect: &Value) -> bool {
+    suspect["share"].as_f64() >= Some(0.1)
 }
 
 /// Builds the heaps of cases, and looks at the report on each.
@@ -197,12 +237,12 @@ fn judge(jdk: &'static Jdk, cases: Vec<Case>) -> Vec<Judged> {
 
 /// The report on a case, with all that is wrong with it.
 fn judged(case: &Case, dump: &Path) -> Judged {
-    let report = leaks(dump);
+    let report = leaks(Path::new(env!("CARGO_BIN_EXE_hprof-rs")), dump);
     let suspects = report["leaks"]["suspects"].as_array().unwrap();
-    let shown = |suspect: &Value| suspect["share"].as_f64() >= Some(0.1);
     let mut judged = Judged {
         case: case.name.clone(),
         headline: None,
+        before: Before::of(case, dump),
         bytes: 0,
         truth: None,
         is_healthy: case.is_healthy,
@@ -212,11 +252,11 @@ fn judged(case: &Case, dump: &Path) -> Judged {
     let observed = report["observations"].to_string();
     wrong.extend(missing("observations", &observed, &case.observes));
     if case.is_healthy {
-        let named = suspects.iter().filter(|suspect| shown(suspect));
+        let named = suspects.iter().filter(|suspect| is_shown(suspect));
         wrong.extend(named.map(|it| format!("is healthy, but: {}", it["headline"])));
         return judged;
     }
-    let Some(first) = suspects.first().filter(|suspect| shown(suspect)) else {
+    let Some(first) = suspects.first().filter(|suspect| is_shown(suspect)) else {
         wrong.push(format!("nothing is said; the largest: {suspects:?}"));
         return judged;
     };
@@ -305,26 +345,49 @@ fn write_results(folder: &Path, jdk: &Jdk, judged: &[Judged]) {
 /// The cases as a table of a document.
 fn table(judged: &[Judged]) -> String {
     let mut text = String::from(
-        "| Case | First sentence | Retained, by the report | Without the object, by a walk |\n| --- | --- | ---: | ---: |\n",
+        "| Case | First sentence before | First sentence now | Retained, by the report | Without the object, by a walk |\n\
+         | --- | --- | --- | ---: | ---: |\n",
     );
+    let kept = kept_sentences();
     for it in judged {
         let headline = match &it.headline {
-            Some(headline) => headline.as_str(),
-            None if it.is_healthy => "nothing: it is healthy",
-            None => "nothing",
+            None if it.is_healthy => "nothing: it is healthy".to_owned(),
+            headline => cell(headline.as_deref()),
         };
-        let headline = headline.replace('|', "\\|").replace('<', "&lt;");
+        let before = match &it.before {
+            None => kept.get(&it.case).cloned().unwrap_or_default(),
+            Some(before) if before.headline == it.headline => "as now".to_owned(),
+            Some(before) if before.is_right => cell(before.headline.as_deref()),
+            Some(before) => format!("**not right:** {}", cell(before.headline.as_deref())),
+        };
         let bytes = match it.headline {
             Some(_) => it.bytes.to_string(),
             None => String::new(),
         };
         let truth = it.truth.map_or(String::new(), |it| it.to_string());
         text.push_str(&format!(
-            "| {} | {headline} | {bytes} | {truth} |\n",
+            "| {} | {before} | {headline} | {bytes} | {truth} |\n",
             it.case
         ));
     }
     text
+}
+
+/// A sentence in a cell of the table.
+fn cell(sentence: Option<&str>) -> String {
+    let text = sentence.unwrap_or(NOTHING);
+    text.replace('|', "\\|").replace('<', "&lt;")
+}
+
+/// The sentences of an earlier version by case, as they stand in the page.
+fn kept_sentences() -> HashMap<String, String> {
+    let page = std::env::var_os(PAGE).and_then(|path| std::fs::read_to_string(path).ok());
+    let page = page.unwrap_or_default();
+    let rows = page.lines().filter_map(|line| {
+        let cells: Vec<&str> = line.strip_prefix("| ")?.split(" | ").collect();
+        (cells.len() == 5).then(|| (cells[0].to_owned(), cells[1].to_owned()))
+    });
+    rows.collect()
 }
 
 fn missing(place: &str, text: &str, words: &[String]) -> Vec<String> {
@@ -334,9 +397,9 @@ fn missing(place: &str, text: &str, words: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// What `hprof-rs leaks` says about a dump.
-fn leaks(dump: &Path) -> Value {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hprof-rs"));
+/// What `leaks` of a command says about a dump.
+fn leaks(command: &Path, dump: &Path) -> Value {
+    let mut command = Command::new(command);
     command.args(["leaks", "--json", "--no-index"]).arg(dump);
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");

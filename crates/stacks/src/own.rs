@@ -236,6 +236,7 @@ pub fn by_own(stacks: &Stacks, weights: &Weights, own: &Own) -> Vec<OwnCost> {
 fn part_of(frame: &Frame) -> String {
     let class = &*frame.class_name;
     match class.rsplit_once('.') {
+        _ if kind_of(&frame.name()) == Kind::Kernel => "the kernel".to_owned(),
         Some((package, _)) if kind_of(&frame.name()) != Kind::Native => short(package),
         _ if class.is_empty() => "native code".to_owned(),
         _ => class.to_owned(),

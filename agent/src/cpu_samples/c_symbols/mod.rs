@@ -2,11 +2,13 @@
 //!
 //! ```text
 //! address ─► mapping of a file (os::maps) ─► function of its symbol table (elf) ─► [native] name
+//! address of the kernel ─► its list of functions (kernel) ─► [kernel] name
 //! mappings ─► files (elf) ─► rules of their functions (eh_frame) ─► map of all code (tables) ─► signal handlers
 //! ```
 
 mod eh_frame;
 mod elf;
+mod kernel;
 mod tables;
 
 use std::collections::{HashMap, HashSet};
@@ -15,13 +17,17 @@ use std::time::{Duration, Instant};
 use cpp_demangle::{DemangleOptions, Symbol};
 
 use crate::names::{FrameId, Names};
+use crate::os::kernel_stacks::is_of_kernel;
 use crate::os::maps::{Mapping, mappings};
 use crate::vm::callers::CodeMap;
 use elf::Functions;
+use kernel::KernelFunctions;
 use tables::CodeTables;
 
 /// The beginning of the names of frames of native code.
 const PREFIX: &str = "[native] ";
+/// The beginning of the names of frames of the kernel.
+const KERNEL_PREFIX: &str = "[kernel] ";
 /// How long mappings are trusted: libraries come and go.
 const FRESH: Duration = Duration::from_secs(30);
 /// Pages without a file, such as those of another compiler's code, that have the mappings read again until they are
@@ -40,6 +46,8 @@ pub struct CSymbols {
     /// By path; `None` for what is no file of functions.
     files: HashMap<String, Option<Functions>>,
     frames: HashMap<usize, FrameId>,
+    /// The functions of the kernel, once a frame is one of them.
+    kernel: Option<KernelFunctions>,
     /// Pages that no mapping had when they were last read.
     unknown: HashSet<usize>,
     /// The rules for callers.
@@ -58,9 +66,26 @@ impl CSymbols {
         if self.frames.len() >= MAX_ADDRESSES {
             self.frames.clear();
         }
-        let frame = names.label(&format!("{PREFIX}{}", self.name(address)));
+        let frame = match is_of_kernel(address) {
+            true => names.label(&format!("{KERNEL_PREFIX}{}", self.kernel_name(address))),
+            false => names.label(&format!("{PREFIX}{}", self.name(address))),
+        };
         self.frames.insert(address, frame);
         frame
+    }
+
+    /// Returns true if there were frames of the kernel, whose names the kernel hides.
+    pub fn has_nameless_kernel(&self) -> bool {
+        self.kernel.as_ref().is_some_and(KernelFunctions::is_empty)
+    }
+
+    /// The kernel's function at an address.
+    fn kernel_name(&mut self, address: usize) -> String {
+        let functions = self
+            .kernel
+            .get_or_insert_with(KernelFunctions::of_this_kernel);
+        let name = functions.name(address as u64);
+        name.map_or_else(|| "unknown".to_owned(), |name| shown(name.as_bytes()))
     }
 
     /// Makes some of the rules for callers of the code that is mapped now. Returns all of them when they are complete

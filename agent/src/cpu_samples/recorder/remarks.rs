@@ -9,6 +9,8 @@ use crate::cpu_samples::engine::Engine;
 use crate::cpu_samples::signal::is_in_place;
 use crate::cpu_samples::vm_threads::Part;
 use crate::cpu_samples::wall::{WallSampler, WallState};
+use crate::os::kernel_stacks;
+use crate::os::perf_event::KernelStacks;
 use crate::recording::Context;
 use crate::report;
 
@@ -72,15 +74,22 @@ impl SamplesRecorder {
             Engine::None => {}
         }
         if let Some(sampling) = &cx.run.settings.event {
-            let has_kernel = match self.sampling.engine() {
-                Engine::Signal(engine, _) => engine.counts_kernel(),
-                _ => false,
+            let (has_kernel, stacks) = match self.sampling.engine() {
+                Engine::Signal(engine, _) => (engine.counts_kernel(), engine.kernel_stacks()),
+                _ => (false, KernelStacks::None),
             };
+            let refused = kernel_stacks::refused();
             lines.push(format!(
-                "hprof-rs: event={} every={} event_in_kernel={}",
+                "hprof-rs: event={} every={} event_in_kernel={} kernel_stacks={} \
+                 threads_without_kernel_stacks={refused}",
                 sampling.event,
                 sampling.every,
                 if has_kernel { 'y' } else { 'n' },
+                if stacks == KernelStacks::Given {
+                    'y'
+                } else {
+                    'n'
+                },
             ));
         }
         if self.apart.is_wall() {

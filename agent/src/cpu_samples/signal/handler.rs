@@ -100,7 +100,7 @@ fn take_sample(
     };
     let weight = running.saturating_add(ready);
     if weight > 0 {
-        write(engine, ring, thread, (weight, ready), context);
+        write(engine, ring, thread, (weight, ready), None, context);
     }
 }
 
@@ -122,7 +122,7 @@ fn take_event(
     if let Some(ring) = inside.get()
         && is_sampled(engine, thread)
     {
-        write(engine, ring, thread, (weight, 0), context);
+        write(engine, ring, thread, (weight, 0), Some(file), context);
     }
     // Last, as events of the handler do not count.
     if engine.is_armed.load(Ordering::Relaxed) {
@@ -139,12 +139,14 @@ fn is_sampled(engine: &SignalEngine, thread: &ThreadState) -> bool {
         && engine.vm.is_current(thread.env())
 }
 
-/// Writes a sample of the current thread to the ring, of this weight, of which `ready` is without a CPU.
+/// Writes a sample of the current thread to the ring, of this weight, of which `ready` is without a CPU. `event` is the
+/// descriptor of the event that asked for it.
 fn write(
     engine: &SignalEngine,
     ring: &Ring<AsgctFrame>,
     thread: &ThreadState,
     (weight, ready): (u32, u32),
+    event: Option<i32>,
     context: *mut c_void,
 ) {
     let has_room = !Fault::NoRoom.is_wanted();
@@ -154,12 +156,18 @@ fn write(
     };
     let (inner, places) = (claim.frames(), claim.depth());
     let inner_room = engine.c_frames.room().min(places.unsigned_abs());
+    let c_frames = &engine.c_frames;
+    // SAFETY: the claim has room for all places.
+    let kernel = |file| unsafe { c_frames.write_kernel(file, inner, inner_room) };
+    let kernel_count = event.map_or(0, kernel);
     // SAFETY: we are in the handler of this thread; the claim has room for all places.
-    let inner_count = unsafe {
+    let native_count = unsafe {
         let (unwinder, walked) = (&engine.unwinder, thread.walked());
-        let c_frames = &engine.c_frames;
-        c_frames.write(unwinder, walked, inner, inner_room, context)
+        let native = inner.wrapping_add(kernel_count as usize);
+        let room = inner_room.saturating_sub(kernel_count);
+        c_frames.write(unwinder, walked, native, room, context)
     };
+    let inner_count = kernel_count.saturating_add(native_count);
     let frames = inner.wrapping_add(inner_count as usize);
     let depth = places.saturating_sub_unsigned(inner_room);
     // SAFETY: we are in the handler of this thread; the claim has room for `depth` frames.

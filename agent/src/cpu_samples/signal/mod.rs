@@ -52,7 +52,8 @@ use std::time::Duration;
 use hprof_lockfree::switch::RingSwitch;
 use parking_lot::RwLock;
 
-use crate::os::perf_event::{self, PerfEvent};
+use crate::os::kernel_stacks;
+use crate::os::perf_event::{self, KernelStacks, PerfEvent};
 use crate::os::signals::{self, Installed, SignalNumber, install};
 use crate::os::timer::TimerId;
 use crate::os::{TimerError, task, timer};
@@ -145,7 +146,7 @@ impl SignalEngine {
         let vm = VmHandle::known().ok_or(EngineError::Missing("a virtual machine"))?;
         timer::probe().map_err(TimerError::Timer)?;
         let c_frames = CFrames::default();
-        c_frames.set(shape.has_c_frames);
+        c_frames.set(shape.has_c_frames, has_kernel_stacks(shape.event.as_ref()));
         let (depth, interval) = (shape.depth, shape.interval);
         Ok(Self {
             walk,
@@ -187,13 +188,14 @@ impl SignalEngine {
             .store(weight_of(shape.event.as_ref()), Ordering::Release);
         let is_armed = shape.event.as_ref().is_some_and(PerfEvent::is_armed);
         self.is_armed.store(is_armed, Ordering::Relaxed);
+        let has_kernel = has_kernel_stacks(shape.event.as_ref());
         *self.event.write() = shape.event;
         self.unwinder.set_restorer(installed.restorer());
         self.signal.store(installed.signal(), Ordering::Relaxed);
         self.ended_deaf.store(0, Ordering::Relaxed);
         self.interval_nanos
             .store(nanos(shape.interval).get(), Ordering::Release);
-        self.c_frames.set(shape.has_c_frames);
+        self.c_frames.set(shape.has_c_frames, has_kernel);
         self.ring
             .exchange(Some(self.c_frames.ring(shape.depth)), |_| {});
         self.slots.mute_all(false);
@@ -214,6 +216,8 @@ impl SignalEngine {
         self.slots.release_all(|id| self.delete(id));
         // Waits for running handlers.
         self.ring.exchange(None, |_| {});
+        // SAFETY: all events have ended, and the handlers that ran then have returned.
+        unsafe { kernel_stacks::unmap_retired() };
         self.c_frames.set_code(None);
         installed.remove(handler::on_signal);
     }
@@ -406,6 +410,12 @@ impl SignalEngine {
             .is_some_and(PerfEvent::has_kernel)
     }
 
+    /// Returns whether samples have frames of the kernel.
+    pub fn kernel_stacks(&self) -> KernelStacks {
+        let event = self.event.read();
+        event.as_ref().map_or(KernelStacks::None, PerfEvent::stacks)
+    }
+
     /// Deletes what sends the signals of a thread.
     fn delete(&self, id: TimerId) {
         match self.has_event() {
@@ -502,6 +512,10 @@ impl SignalEngine {
     pub fn foreign_signals(&self) -> u64 {
         self.foreign.load(Ordering::Relaxed)
     }
+}
+
+fn has_kernel_stacks(event: Option<&PerfEvent>) -> bool {
+    event.is_some_and(|event| event.stacks() == KernelStacks::Given)
 }
 
 /// Events that a signal counts; 0 if there is none.

@@ -71,8 +71,8 @@ pub(super) static ROWS: &[OptionSpec] = &[
         default: "n",
         summary: "native code in stacks",
         details: "`cpu=samples|wall`: stacks of running threads begin with up to 32 frames `[native] symbol` of \
-                  native code, beside the `depth` frames of Java; threads without Java frames have them alone. \
-                  x86-64 only",
+                  native code, beside the `depth` frames of Java; threads without Java frames have them alone; with \
+                  `event=` up to 32 frames `[kernel] function` stand above them. x86-64 only",
         section: Section::New,
         kind: Kind::Switch(|raw| &mut raw.c_stack),
     },

@@ -21,7 +21,7 @@ pub fn of(tree: &CallTree, ends_in_class: bool) -> PaletteMap {
 
 fn of_frame(name: &str, is_class: bool) -> Color {
     let kind = match kind_of(name) {
-        kind @ (Kind::Other | Kind::Native) => kind,
+        kind @ (Kind::Other | Kind::Native | Kind::Kernel) => kind,
         _ if is_class => Kind::Class,
         kind => kind,
     };
@@ -31,6 +31,7 @@ fn of_frame(name: &str, is_class: bool) -> Color {
         Kind::Jdk => colour(110, shade),
         Kind::Class => colour(205, shade),
         Kind::Native => colour(330, shade),
+        Kind::Kernel => colour(268, shade),
         Kind::Other => Color::new(200, 200, 200),
     }
 }
@@ -76,6 +77,9 @@ mod tests {
         let native = of_frame("[native] deflate", true);
         assert!(native.r > native.b && native.b > native.g, "{native}");
         assert_eq!(kind_of("JavaThread::run"), Kind::Native);
+        let kernel = of_frame("[kernel] schedule", true);
+        assert!(kernel.b > kernel.r && kernel.r > kernel.g, "{kernel}");
+        assert_eq!(kind_of("do_futex_[k]"), Kind::Kernel);
         assert_eq!(of_frame("[waiting]", false), Color::new(200, 200, 200));
         assert_eq!(of_frame("<empty trace>", false), Color::new(200, 200, 200));
     }

@@ -299,6 +299,7 @@ impl<'a> Data<'a> {
             Kind::Class => '2',
             Kind::Other => '3',
             Kind::Native => '4',
+            Kind::Kernel => '6',
         });
         self.own.push(match self.rule.is_own_name(name) {
             true => '1',

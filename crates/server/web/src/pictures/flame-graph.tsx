@@ -9,7 +9,7 @@ import { texts } from "../texts";
 import { isDark } from "../theme";
 import { draw, ROW, topOf, type Look } from "./flame-draw";
 import { followWay, kidsOf, layout, matched, rootOf, wayTo, writeWay, type FlameBox, type Frame, type Order } from "./flame-layout";
-import { frameName, kindOf } from "./names";
+import { frameName, type Kind, kindOf } from "./names";
 import { Tip } from "./tip";
 
 export interface FlameState {
@@ -68,7 +68,7 @@ export function FlameGraph({ flame, state, set, inverted, leavesAreClasses, chil
   const total = useMemo(() => (flags ? matched(zoom.node, flags) : 0), [flags, zoom]);
   const differs = root.node.d !== undefined;
   const mostChange = useMemo(() => (differs ? Math.max(LEAST_CHANGE * root.node.v, ...kidsOf(root, flame, order).map((kid) => Math.abs(kid.node.d ?? 0))) : null), [root]);
-  const natives = useMemo(() => flame.frames.some((name) => kindOf(name, false) === 4), [flame]);
+  const kinds = useMemo(() => new Set(flame.frames.map((name) => kindOf(name, false))), [flame]);
   const look: Look = { dark: isDark(), byPackage: state.colours === "package", mostChange, flags, leavesAreClasses, icicle };
   const amount = amountOf(flame.unit);
   const full = rows.length * ROW;
@@ -238,7 +238,7 @@ export function FlameGraph({ flame, state, set, inverted, leavesAreClasses, chil
       <p id="flame-details" class="flame-details" role="status">
         {!(root.node.v > 0) ? t.nothing : chosen ? <Facts facts={facts({ frame: chosen, narrow: 0, value: 0 })} /> : <span class="dim">{t.hint}</span>}
       </p>
-      <Legend differs={differs} byPackage={look.byPackage} classes={leavesAreClasses} natives={natives} />
+      <Legend differs={differs} byPackage={look.byPackage} classes={leavesAreClasses} kinds={kinds} />
       {hover && <Tip x={hover.x} y={hover.y} facts={facts(hover.box)} />}
     </div>
   );
@@ -272,13 +272,13 @@ function Search(props: { value: string; bad: boolean; onChange: (value: string) 
   );
 }
 
-function Legend({ differs, byPackage, classes, natives }: { differs: boolean; byPackage: boolean; classes: boolean; natives: boolean }) {
+function Legend({ differs, byPackage, classes, kinds }: { differs: boolean; byPackage: boolean; classes: boolean; kinds: Set<Kind> }) {
   const t = texts.value.profile;
   if (differs) return <p class="legend"><span class="key grew">{t.grew}</span><span class="key shrank">{t.shrank}</span></p>;
   if (byPackage) return null;
   return (
     <p class="legend">
-      {t.kinds.map((kind, index) => ((index === 2 && !classes) || (index === 4 && !natives) ? null : <span key={kind} class={"key kind-" + index}>{kind}</span>))}
+      {t.kinds.map((kind, index) => ((index === 2 && !classes) || (index >= 4 && !kinds.has(index as Kind)) ? null : <span key={kind} class={"key kind-" + index}>{kind}</span>))}
     </p>
   );
 }

@@ -4,11 +4,12 @@ import { shown } from "../format";
 
 const JDK = /^(java|javax|jdk|sun|com\.sun|oracle)\./;
 
-/** 0 program, 1 JDK, 2 class of objects, 3 other, 4 native code. */
-export type Kind = 0 | 1 | 2 | 3 | 4;
-export const HUES: Record<Kind, number> = { 0: 30, 1: 112, 2: 206, 3: -1, 4: 338 };
+/** 0 program, 1 JDK, 2 class of objects, 3 other, 4 native code, 5 kernel. */
+export type Kind = 0 | 1 | 2 | 3 | 4 | 5;
+export const HUES: Record<Kind, number> = { 0: 30, 1: 112, 2: 206, 3: -1, 4: 338, 5: 268 };
 
 export function kindOf(name: string, isClass: boolean): Kind {
+  if (name.startsWith("[kernel] ") || name.endsWith("_[k]")) return 5;
   if (name.startsWith("[native] ") || name.includes("::")) return 4;
   if (name.startsWith("<") || name.startsWith("[")) return 3;
   return isClass ? 2 : JDK.test(name) ? 1 : 0;

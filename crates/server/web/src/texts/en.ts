@@ -530,7 +530,7 @@ export const en = {
     nothing: "Nothing was counted.",
     hint: "Click a frame to zoom; point at one for details.",
     graph: "Flame graph. Arrow keys move, Enter zooms, Escape zooms out.",
-    kinds: ["program", "JDK", "classes of objects", "other", "native code"],
+    kinds: ["program", "JDK", "classes of objects", "other", "native code", "kernel"],
     topDown: "Callees",
     bottomUp: "Callers",
     direction: "Direction",

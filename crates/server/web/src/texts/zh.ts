@@ -578,7 +578,7 @@ export const zh: Texts = {
     nothing: "没有计数。",
     hint: "单击帧以放大，悬停查看详情。",
     graph: "火焰图。方向键移动，回车放大，Esc 缩小。",
-    kinds: ["程序", "JDK", "对象的类", "其他", "本地代码"],
+    kinds: ["程序", "JDK", "对象的类", "其他", "本地代码", "内核"],
     topDown: "被调用者",
     bottomUp: "调用者",
     direction: "方向",

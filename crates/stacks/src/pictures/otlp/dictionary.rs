@@ -1,5 +1,6 @@
 //! The tables that all profiles of a request share. The first entry of each stands for nothing.
 
+use crate::pictures::kinds::{KERNEL, NATIVE};
 use crate::pictures::message::Message;
 use crate::pictures::profile::Profile;
 use crate::pictures::{CLASS_FILE, Kind, kind_of};
@@ -9,9 +10,6 @@ use rustc_hash::FxHashMap;
 
 use super::samples::Sample;
 use super::text_value;
-
-/// How the agent's frames of native code begin.
-const NATIVE: &str = "[native] ";
 
 /// Fields of `ProfilesDictionary`.
 mod field {
@@ -100,10 +98,14 @@ impl Dictionary {
             _ if file == CLASS_FILE => None,
             Kind::Program | Kind::Jdk => Some("jvm"),
             Kind::Native => Some("native"),
+            Kind::Kernel => Some("kernel"),
             Kind::Class | Kind::Other => None,
         };
         let mut function = Message::default();
-        function.number(1, self.string(name.strip_prefix(NATIVE).unwrap_or(name)));
+        let symbol = [NATIVE, KERNEL]
+            .iter()
+            .find_map(|prefix| name.strip_prefix(prefix));
+        function.number(1, self.string(symbol.unwrap_or(name)));
         function.number(3, self.string(file));
         let function = self
             .functions

@@ -25,7 +25,7 @@ const packageOf = name => {
   return name.startsWith("<") ? "" : parts.slice(0, Math.max(1, end)).join(".");
 };
 const hash = text => { let sum = 0x811c9dc5; for (let i = 0; i < text.length; i++) sum = Math.imul(sum ^ text.charCodeAt(i), 0x01000193); return sum >>> 0; };
-const KINDS = [["program", 30], ["JDK", 112], ["classes of objects", 206], ["other", -1], ["native", 338], ["libraries", 62]];
+const KINDS = [["program", 30], ["JDK", 112], ["classes of objects", 206], ["other", -1], ["native", 338], ["libraries", 62], ["kernel", 268]];
 const isDark = () => document.documentElement.dataset.theme === "dark";
 const hue = (degrees, shade) => degrees < 0 ? isDark() ? "#8c9197" : "#cdd1d6" : isDark() ? `hsl(${degrees + shade % 16} 42% ${56 + (shade >> 4) % 9}%)` : `hsl(${degrees + shade % 16} 72% ${70 + (shade >> 4) % 9}%)`;
 

@@ -40,7 +40,7 @@ class Tree {
   }
 
   // A leaf that is a class of objects and no method.
-  isClass(node) { return this.view.classes && this.end[node] === node + 1 && !"34".includes(data.kinds[this.name[node]]); }
+  isClass(node) { return this.view.classes && this.end[node] === node + 1 && !"346".includes(data.kinds[this.name[node]]); }
   kind(node) { return this.isClass(node) ? 2 : this.view.packages ? 3 : +data.kinds[this.name[node]]; }
 }
 
