@@ -312,7 +312,6 @@ impl Recorder for SamplesRecorder {
         self.write_table(cx, cx.run.settings.cutoff);
         let remarks = self.remarks(cx);
         cx.comment(&remarks);
-        self.note_kernel_gaps();
         Ok(())
     }
 
@@ -321,6 +320,7 @@ impl Recorder for SamplesRecorder {
     }
 
     fn end_dump(&mut self, cx: &mut Context<'_>, is_written: bool) {
+        self.note_kernel_gaps();
         if is_written {
             self.times.written(cx.output.is_stream());
             self.past.add(&self.counts);

@@ -40,9 +40,15 @@ impl SamplesRecorder {
     pub(super) fn note_kernel_gaps(&mut self) {
         if self.symbols.has_nameless_kernel() && !self.kernel_said.nameless {
             self.kernel_said.nameless = true;
+            let restricted = setting("kptr_restrict");
+            // At 0 the kernel shows addresses to those who may profile it (`kallsyms_show_value` in its kallsyms.c).
+            let remedy = match restricted.as_str() {
+                "0" => "set kernel.perf_event_paranoid to 1",
+                _ => "set it to 0",
+            };
             report::note(&format!(
-                "functions of the kernel have no names (kernel.kptr_restrict is {}): set it to 0, or give the process CAP_SYSLOG",
-                setting("kptr_restrict"),
+                "functions of the kernel have no names (kernel.kptr_restrict is {restricted}): {remedy}, or give the process \
+                 CAP_SYSLOG"
             ));
         }
         let refused = kernel_stacks::refused();

@@ -19,7 +19,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::Dominators;
 use super::group_sets::{EMPTY, Sets, UNKNOWN};
-use super::joins::Joins;
+use super::joins::{JoinReferences, Joins};
 use super::stack::Stack;
 use super::tree::Tree;
 use super::ways::{NO_WAY, Ways};
@@ -89,9 +89,17 @@ fn sum<N: Number>(
     links.set_hot(true);
     let joins = phase(Work::Joins, 0, || Joins::new(links, tree, roots, store));
     links.set_hot(false);
-    let joins = joins?;
+    let mut joins = joins?;
     let classes = tree.classes(links, store)?;
     let (ways, by_source) = ways_to_sources(&joins, tree, classes.view(), groupings, store)?;
+    let references = joins.take_references(&by_source);
+    drop(by_source);
+    let mut rank_of = store.zeros::<N>(references.order.len())?;
+    let ranked = references.order.iter().enumerate();
+    for (rank, join) in ranked.filter(|(_, join)| **join != N::NONE) {
+        gate::pass();
+        rank_of[join.get()] = N::of(rank);
+    }
     let ways: Vec<_> = (ways.into_groupings().into_iter())
         .map(Mutex::new)
         .collect();
@@ -99,12 +107,7 @@ fn sum<N: Number>(
         let one = |task: usize| {
             let mut way = ways[task].lock().unwrap_or_else(PoisonError::into_inner);
             let solved = match way.take() {
-                Some((sets, set_of_way)) => solve(
-                    &joins,
-                    sets,
-                    |source| set_of_way[by_source[source] as usize],
-                    store,
-                )?,
+                Some((sets, set_of_way)) => solve(&references, &rank_of, sets, &set_of_way, store)?,
                 None => None,
             };
             Ok((task, solved))
@@ -117,6 +120,7 @@ fn sum<N: Number>(
         .collect::<io::Result<Vec<_>>>()?;
     solved.sort_by_key(|&(task, _)| task);
     let solved: Vec<Option<Solved>> = solved.into_iter().map(|(_, solved)| solved).collect();
+    drop((references, rank_of));
     let sums = sums(&joins, tree, classes.view(), groupings, &solved);
     let is_exact = solved.iter().map(Option::is_some);
     Ok(sums.into_iter().zip(is_exact).collect())
@@ -311,32 +315,27 @@ struct Solved {
     set_of: Array<u32>,
 }
 
-/// By join, the groups that dominate all that refers to it; `None` if it was given up. `by_source` gives the groups between
-/// the head of a source and itself, both included.
+/// By join, the groups that dominate all that refers to it; `None` if it was given up. `rank_of` is the inverse of the order of
+/// `references`, and `set_of_way` has the groups between the head of a source and itself, both included, by way.
 fn solve<N: Number>(
-    joins: &Joins<N>,
+    references: &JoinReferences<N>,
+    rank_of: &[N],
     sets: Sets,
-    by_source: impl Fn(usize) -> u32,
+    set_of_way: &[u32],
     store: &Store,
 ) -> io::Result<Option<Solved>> {
-    let count = joins.order.len();
-    let mut rank_of = store.zeros::<N>(count)?;
-    let ranked = joins.order.iter().enumerate();
-    for (rank, join) in ranked.filter(|(_, join)| **join != N::NONE) {
-        gate::pass();
-        rank_of[join.get()] = N::of(rank);
-    }
+    let count = references.order.len();
     let mut set_of = store.filled(count, UNKNOWN)?;
     let mut round = Round {
         sets,
         set_of: &mut set_of,
-        rank_of: &rank_of,
+        rank_of,
         is_changed: vec![0; count.div_ceil(64)],
         left: 0,
     };
-    for [source, join] in joins.from_roots.iter() {
+    for [way, join] in references.from_roots.iter() {
         gate::pass();
-        round.meet(join.get(), by_source(source.get()));
+        round.meet(join.get(), set_of_way[way.get()]);
     }
     let mut looks = 0;
     while round.left > 0 {
@@ -345,10 +344,10 @@ fn solve<N: Number>(
             while let Some(rank) = round.take(word) {
                 looks += 1;
                 gate::pass();
-                let join = joins.order[rank].get();
+                let join = references.order[rank].get();
                 let own = round.set_of[join];
-                for &[source, join] in joins.references_under(join) {
-                    let through = round.sets.both(own, by_source(source.get()));
+                for &[way, join] in references.under(join) {
+                    let through = round.sets.both(own, set_of_way[way.get()]);
                     round.meet(join.get(), through);
                 }
             }

@@ -26,14 +26,20 @@ pub(super) struct Joins<N> {
     settled: Ranked,
     /// The places of sources.
     sources: Ranked,
+    /// The references to joins, by their sources.
+    references: JoinReferences<N>,
+}
+
+/// References to joins: each is the number of a join, and before it that of a source, or of the [way](super::ways) to that.
+pub(super) struct JoinReferences<N> {
     /// Joins, each after most of those on which it depends.
     pub order: Array<N>,
-    /// References from places whose way up ends at a root: source, join.
+    /// References from places whose way up ends at a root.
     pub from_roots: Pairs<N>,
     /// By join: where the references from places under it start; one entry more than joins.
     start: Array<N>,
-    /// References from places under joins, ordered by that join: source, join.
-    references: Array<[N; 2]>,
+    /// References from places under joins, ordered by that join.
+    under: Array<[N; 2]>,
 }
 
 /// Places in one task.
@@ -66,17 +72,18 @@ impl<N: Number> Joins<N> {
             let classes = tree.classes(links, store)?;
             add_references_to_classes(tree, classes.view(), &open, &settled, &mut pairs, store)?;
         }
-        Self::of_pairs(tree, settled.into_marks().ranked(), &pairs, store)
+        Self::of_pairs(tree, settled.into_marks().ranked(), pairs, store)
     }
 
     /// Orders references by the head of the place that refers.
     fn of_pairs(
         tree: &Tree<N>,
         settled: Ranked,
-        pairs: &Pairs<N>,
+        pairs: Pairs<N>,
         store: &Store,
     ) -> io::Result<Self> {
-        let matter = || (pairs.iter()).filter(|[_, to]| !settled.marks().has(to.get()));
+        let matters = |[_, to]: &[N; 2]| !settled.marks().has(to.get());
+        let matter = || pairs.iter().filter(matters);
         let mut sources = Marks::new(tree.len());
         for [from, _] in matter() {
             gate::pass();
@@ -106,29 +113,36 @@ impl<N: Number> Joins<N> {
         // Each start moves on to the next one while its references are filled in.
         let mut references = store.zeros::<[N; 2]>(under_joins)?;
         let mut from_roots = Pairs::new();
-        for [from, to] in matter() {
+        pairs.consume(|pair| {
+            if !matters(&pair) {
+                return Ok(());
+            }
             gate::pass();
+            let [from, to] = pair;
             let source = source(from);
             let join = to.get() - settled.before(to.get());
             let (reference, head) = ([N::of(source), N::of(join)], heads[source]);
             if head == N::NONE {
-                from_roots.push(store, reference)?;
-            } else {
-                let next = &mut start[head.get() + 1];
-                references[next.get()] = reference;
-                *next = N::of(next.get() + 1);
+                return from_roots.push(store, reference);
             }
-        }
-        let mut found = Self {
-            settled,
-            sources,
+            let next = &mut start[head.get() + 1];
+            references[next.get()] = reference;
+            *next = N::of(next.get() + 1);
+            Ok(())
+        })?;
+        drop(heads);
+        let mut references = JoinReferences {
             order: Array::default(),
             from_roots,
             start,
-            references,
+            under: references,
         };
-        found.order = found.reverse_postorder(joins, store)?;
-        Ok(found)
+        references.order = references.reverse_postorder(joins, store)?;
+        Ok(Self {
+            settled,
+            sources,
+            references,
+        })
     }
 
     /// True if a join is at the place.
@@ -154,10 +168,36 @@ impl<N: Number> Joins<N> {
         self.sources.len()
     }
 
-    /// The references from places under a join: source, join.
+    /// Takes the references, with the way to each source, by source, in its stead.
+    pub fn take_references(&mut self, ways: &[u32]) -> JoinReferences<N> {
+        let mut taken = std::mem::take(&mut self.references);
+        let by_way = |reference: &mut [N; 2]| {
+            gate::pass();
+            reference[0] = N::of(ways[reference[0].get()] as usize);
+        };
+        let from_roots = taken.from_roots.chunks_mut();
+        (from_roots.flat_map(|(chunk, _)| chunk)).for_each(by_way);
+        taken.under.iter_mut().for_each(by_way);
+        taken
+    }
+}
+
+impl<N> Default for JoinReferences<N> {
+    fn default() -> Self {
+        Self {
+            order: Array::default(),
+            from_roots: Pairs::default(),
+            start: Array::default(),
+            under: Array::default(),
+        }
+    }
+}
+
+impl<N: Number> JoinReferences<N> {
+    /// The references from places under a join.
     #[inline]
-    pub fn references_under(&self, join: usize) -> &[[N; 2]] {
-        &self.references[self.range(join)]
+    pub fn under(&self, join: usize) -> &[[N; 2]] {
+        &self.under[self.range(join)]
     }
 
     #[inline]
@@ -188,7 +228,7 @@ impl<N: Number> Joins<N> {
                     order[left] = join;
                 } else {
                     path.push(store, [join, next.next()])?;
-                    enter(self.references[next.get()][1], &mut path)?;
+                    enter(self.under[next.get()][1], &mut path)?;
                 }
             }
         }

@@ -13,10 +13,16 @@ pub(super) struct Pairs<N> {
     chunks: Vec<(Array<[N; 2]>, usize)>,
 }
 
+impl<N> Default for Pairs<N> {
+    fn default() -> Self {
+        Self { chunks: Vec::new() }
+    }
+}
+
 impl<N: Number> Pairs<N> {
     /// An empty list.
     pub fn new() -> Self {
-        Self { chunks: Vec::new() }
+        Self::default()
     }
 
     /// Adds a pair.
@@ -73,6 +79,17 @@ impl<N: Number> Pairs<N> {
     /// The pairs, in chunks.
     pub fn chunks(&self) -> impl ExactSizeIterator<Item = &[[N; 2]]> {
         self.chunks.iter().map(|(chunk, used)| &chunk[..*used])
+    }
+
+    /// The pairs, chunk by chunk; each frees its memory when it was handled.
+    ///
+    /// # Errors
+    /// The first error of `each`.
+    pub fn consume(self, mut each: impl FnMut([N; 2]) -> io::Result<()>) -> io::Result<()> {
+        for (chunk, used) in self.chunks {
+            chunk[..used].iter().copied().try_for_each(&mut each)?;
+        }
+        Ok(())
     }
 
     /// The pairs.
