@@ -7,9 +7,11 @@ use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use hprof_pushed::{CostsOverTime, CostsQuery, Movers, Pushed, SeriesList, SeriesQuery, Window};
+
 use super::extract::InQuery;
 use crate::problem::Problem;
-use crate::pushed::{CostsOverTime, CostsQuery, Movers, Pushed, SeriesList, SeriesQuery, Window};
+use crate::pushed;
 use crate::state::AppState;
 use crate::views::ViewError;
 use crate::views::profile::{Flame, FlameQuery};
@@ -79,7 +81,7 @@ async fn ask<T: Send + 'static>(
         let pushed = state.pushed();
         let pushed =
             pushed.ok_or_else(|| Problem::not_found("this server keeps no pushed profiles"))?;
-        Ok(question(pushed)?)
+        Ok(question(&pushed.store)?)
     };
     state.blocking(work).await.map(Json)
 }
@@ -92,7 +94,7 @@ async fn series(
     InQuery(query): InQuery<SeriesQuery>,
     InQuery(window): InQuery<Window>,
 ) -> Result<Json<SeriesList>, Problem> {
-    ask(state, move |pushed| pushed.series(&query, window)).await
+    ask(state, move |store| Ok(store.series(&query, window)?)).await
 }
 
 /// A flame graph of pushed profiles.
@@ -107,8 +109,8 @@ async fn flame(
     InQuery(direction): InQuery<Direction>,
 ) -> Result<Json<Flame>, Problem> {
     let is_inverted = direction.invert;
-    ask(state, move |pushed| {
-        pushed.flame(&query, window, &cut, is_inverted)
+    ask(state, move |store| {
+        pushed::flame(store, (&query, window), &cut, is_inverted)
     })
     .await
 }
@@ -126,9 +128,15 @@ async fn compare(
     InQuery(direction): InQuery<Direction>,
 ) -> Result<Json<Flame>, Problem> {
     let is_inverted = direction.invert;
-    ask(state, move |pushed| {
+    ask(state, move |store| {
         let (old, old_window, window) = before.of(&query, window);
-        pushed.compare((&old, old_window), (&query, window), &cut, is_inverted)
+        pushed::compare(
+            store,
+            (&old, old_window),
+            (&query, window),
+            &cut,
+            is_inverted,
+        )
     })
     .await
 }
@@ -144,9 +152,9 @@ async fn movers(
     InQuery(before): InQuery<Before>,
     InQuery(limit): InQuery<Limit>,
 ) -> Result<Json<Movers>, Problem> {
-    ask(state, move |pushed| {
+    ask(state, move |store| {
         let (old, old_window, window) = before.of(&query, window);
-        pushed.movers((&old, old_window), (&query, window), limit.limit)
+        Ok(store.movers((&old, old_window), (&query, window), limit.limit)?)
     })
     .await
 }
@@ -161,8 +169,8 @@ async fn values(
     InQuery(window): InQuery<Window>,
     InQuery(steps): InQuery<Steps>,
 ) -> Result<Json<CostsOverTime>, Problem> {
-    ask(state, move |pushed| {
-        pushed.over_time(&query, window, steps.steps)
+    ask(state, move |store| {
+        Ok(store.over_time(&query, window, steps.steps)?)
     })
     .await
 }

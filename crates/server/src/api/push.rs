@@ -12,13 +12,14 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
+use hprof_pushed::{Ingest, Protocol, Taken};
 use hprof_stacks::pictures::message::Message;
 use http_body_util::{BodyExt, Limited};
 use tokio::time::timeout;
 
 use super::extract::InQuery;
 use crate::problem::Problem;
-use crate::pushed::{Ingest, MAX_BODY, Pushed, Refusal, Room, Taken};
+use crate::pushed::{MAX_BODY, Pushed, Refusal, Room};
 use crate::state::AppState;
 
 /// How long a body may take.
@@ -187,7 +188,7 @@ async fn take_otlp(state: &AppState, headers: &HeaderMap, body: Body) -> Result<
     let is_packed = is_packed(headers)?;
     let pushed = store(state)?;
     let (_room, body) = read(pushed, body).await?;
-    Ok(pushed.take_otlp(state, body, is_packed).await?)
+    Ok(pushed.take(state, Protocol::Otlp, body, is_packed).await?)
 }
 
 /// An error as a `google.rpc.Status`, in the form of the request.
@@ -231,7 +232,8 @@ async fn take_ingest(
     let kind = text_of(headers, header::CONTENT_TYPE).to_owned();
     let pushed = store(state)?;
     let (_room, body) = read(pushed, body).await?;
-    let taken = pushed.take_ingest(state, query, kind, body, is_packed);
+    let protocol = Protocol::Ingest(query, kind);
+    let taken = pushed.take(state, protocol, body, is_packed);
     Ok(taken.await?)
 }
 

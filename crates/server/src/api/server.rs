@@ -14,8 +14,8 @@ use crate::access::Caller;
 use crate::catalogue::Role;
 use crate::connections::{PlaceFigures, Standing};
 use crate::problem::Problem;
-use crate::pushed::Figures;
 use crate::state::AppState;
+use hprof_pushed::Figures;
 
 /// Version, limits and abilities of the server.
 #[derive(Debug, Serialize, ToSchema)]
@@ -132,7 +132,7 @@ pub(super) async fn metrics(
             let _ = write!(text, "# HELP {name} {about}\n# TYPE {name} counter\n{name} {number}\n");
         }
         if let Some(pushed) = state.pushed() {
-            write_pushed(&mut text, &pushed.figures());
+            write_pushed(&mut text, &pushed.store.figures());
         }
         Ok(text)
     });

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
-use hprof_server::pushed::{Archive, Choice, Cost};
+use hprof_pushed::{Archive, Choice, Cost};
 use hprof_tables::schema::PUSHED;
 use hprof_tables::{Cell, TableError, TableFile};
 

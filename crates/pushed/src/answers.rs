@@ -4,20 +4,20 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use hprof_stacks::CallTree;
+use regex::Regex;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::Pushed;
-use super::batch::{At, Series};
-use super::kind::{self, NANOSECONDS};
-use super::scan::Wanted;
-use super::selector::Selector;
-use super::sums::{Rounded, Sums, group, of_scan};
-use crate::time::Millis;
-use crate::views::ViewError;
-use crate::views::profile::{Flame, FlameQuery, draw};
+use crate::batch::{At, Series};
+use crate::kind::{self, NANOSECONDS};
+use crate::scan::Wanted;
+use crate::selector::Selector;
+use crate::sums::{Rounded, Sums, group, of_scan};
+use crate::{Pushed, QueryError};
 
 /// Series of an answer.
 const MAX_SERIES: usize = 5_000;
@@ -127,7 +127,7 @@ pub(super) fn shown_unit(unit: &str) -> Cow<'static, str> {
 impl Window {
     /// This window with both ends.
     pub fn fixed(self) -> Self {
-        let to = self.to.unwrap_or_else(|| Millis::now().0 + 1000);
+        let to = self.to.unwrap_or_else(|| now() + 1000);
         let from = self.from.unwrap_or_else(|| to.saturating_sub(HOUR));
         Self {
             from: Some(from),
@@ -146,11 +146,13 @@ impl Window {
     }
 
     /// Its seconds. A row of a second is in it if the second begins in it, so that windows side by side have each once.
-    pub(super) fn seconds(self) -> Result<(u32, u32), ViewError> {
+    pub(super) fn seconds(self) -> Result<(u32, u32), QueryError> {
         let Self { from, to } = self.fixed();
         let (from, to) = (from.unwrap_or_default(), to.unwrap_or_default());
         if from >= to {
-            return Err(ViewError::invalid("from: an earlier time than `to`"));
+            return Err(QueryError::Invalid(
+                "from: an earlier time than `to`".to_owned(),
+            ));
         }
         let second = |millis: i64| {
             let up = millis.max(0).saturating_add(999) / 1000;
@@ -160,12 +162,20 @@ impl Window {
     }
 }
 
-fn parsed(selector: Option<&str>) -> Result<Selector, ViewError> {
-    Selector::parse(selector.unwrap_or_default()).map_err(ViewError::Invalid)
+/// The present time, in milliseconds since 1970-01-01 UTC.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    })
+}
+
+fn parsed(selector: Option<&str>) -> Result<Selector, QueryError> {
+    Selector::parse(selector.unwrap_or_default()).map_err(QueryError::Invalid)
 }
 
 impl CostsQuery {
-    fn wanted(&self, window: Window) -> Result<Wanted, ViewError> {
+    fn wanted(&self, window: Window) -> Result<Wanted, QueryError> {
         let (from, to) = window.seconds()?;
         Ok(Wanted {
             selector: parsed(self.selector.as_deref())?,
@@ -185,7 +195,7 @@ impl Pushed {
     ///
     /// # Errors
     /// If the selector or the window makes no sense.
-    pub fn series(&self, query: &SeriesQuery, window: Window) -> Result<SeriesList, ViewError> {
+    pub fn series(&self, query: &SeriesQuery, window: Window) -> Result<SeriesList, QueryError> {
         let selector = parsed(query.selector.as_deref())?;
         let (from, to) = window.seconds()?;
         let mut found: BTreeMap<Arc<Series>, (u32, u32)> = BTreeMap::new();
@@ -243,7 +253,7 @@ impl Pushed {
         Ok(last)
     }
 
-    pub(super) fn sums(&self, query: &CostsQuery, window: Window) -> Result<Sums, ViewError> {
+    pub(super) fn sums(&self, query: &CostsQuery, window: Window) -> Result<Sums, QueryError> {
         let wanted = query.wanted(window)?;
         let mut sums = Sums::default();
         let last = match kind::is_state(&query.kind) {
@@ -260,7 +270,10 @@ impl Pushed {
     }
 
     /// A sentence for a question that nothing answers.
-    pub(super) fn nothing(&self, query: &CostsQuery, window: Window) -> Result<String, ViewError> {
+    ///
+    /// # Errors
+    /// If the query makes no sense.
+    pub fn nothing(&self, query: &CostsQuery, window: Window) -> Result<String, QueryError> {
         let series = SeriesQuery {
             selector: query.selector.clone(),
         };
@@ -278,67 +291,21 @@ impl Pushed {
         })
     }
 
-    /// A flame graph of a window.
+    /// The call tree of a window, of the stacks with a method that a filter matches, and its unit; by the innermost methods if it is
+    /// inverted.
     ///
     /// # Errors
     /// If the query makes no sense, the answer is too large, or the disk fails.
-    pub fn flame(
+    pub fn call_tree(
         &self,
         query: &CostsQuery,
         window: Window,
-        cut: &FlameQuery,
+        filter: Option<&Regex>,
         is_inverted: bool,
-    ) -> Result<Flame, ViewError> {
+    ) -> Result<(CallTree, Cow<'static, str>), QueryError> {
         let sums = self.sums(query, window)?;
         let unit = shown_unit(sums.unit.as_deref().unwrap_or_default());
-        let tree = sums.call_tree(cut.filter.as_deref(), is_inverted)?;
-        let mut flame = draw(&tree, None, unit, cut.least)?;
-        if flame.total == 0 {
-            flame.notes.push(self.nothing(query, window)?);
-        }
-        if kind::is_state(&query.kind) {
-            flame
-                .notes
-                .push("the last values of each series in the window".to_owned());
-        }
-        Ok(flame)
-    }
-
-    /// A flame graph of one question with the difference to another, whose values are scaled to the same sum.
-    ///
-    /// # Errors
-    /// As [`Self::flame`] has them.
-    pub fn compare(
-        &self,
-        before: (&CostsQuery, Window),
-        after: (&CostsQuery, Window),
-        cut: &FlameQuery,
-        is_inverted: bool,
-    ) -> Result<Flame, ViewError> {
-        let filter = cut.filter.as_deref();
-        let old = self
-            .sums(before.0, before.1)?
-            .call_tree(filter, is_inverted)?;
-        let sums = self.sums(after.0, after.1)?;
-        let unit = shown_unit(sums.unit.as_deref().unwrap_or_default());
-        let new = sums.call_tree(filter, is_inverted)?;
-        let mut flame = draw(&new, Some(&old), unit.clone(), cut.least)?;
-        for (tree, (query, window), which) in [(&old, before, "before"), (&new, after, "after")] {
-            if tree.total == 0 {
-                let reason = self.nothing(query, window)?;
-                flame.notes.push(format!("{which}: {reason}"));
-            }
-        }
-        if old.total != new.total {
-            flame.notes.push(format!(
-                "the window before has {} {unit} in all, and is scaled to {}",
-                old.total, new.total
-            ));
-        }
-        flame
-            .notes
-            .push("frames that only the window before has are not shown".to_owned());
-        Ok(flame)
+        Ok((sums.call_tree(filter, is_inverted)?, unit))
     }
 
     /// Values over time, by group.
@@ -350,11 +317,11 @@ impl Pushed {
         query: &CostsQuery,
         window: Window,
         steps: Option<u32>,
-    ) -> Result<CostsOverTime, ViewError> {
+    ) -> Result<CostsOverTime, QueryError> {
         let wanted = query.wanted(window)?;
         let steps = steps.unwrap_or(STEPS);
         if !(1..=MAX_STEPS).contains(&steps) {
-            return Err(ViewError::Invalid(format!(
+            return Err(QueryError::Invalid(format!(
                 "steps: a number from 1 to {MAX_STEPS}"
             )));
         }

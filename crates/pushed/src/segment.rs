@@ -16,8 +16,8 @@ use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 use serde::{Deserialize, Serialize};
 
-use super::batch::{At, Series};
-use super::tree::Tree;
+use crate::batch::{At, Series};
+use crate::tree::Tree;
 
 /// How files begin and end.
 const MAGIC: &[u8; 8] = b"HPRSEG1\n";

@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::answers::{CostsQuery, Window, shown_unit};
-use super::kind;
-use super::{Pushed, answers};
-use crate::views::ViewError;
+use crate::answers::{CostsQuery, Window, shown_unit};
+use crate::kind;
+use crate::{Pushed, QueryError, answers};
 
 /// Methods of each list, if the request says nothing.
 const USUAL: usize = 20;
@@ -62,16 +61,16 @@ impl Pushed {
         before: (&CostsQuery, Window),
         after: (&CostsQuery, Window),
         limit: Option<usize>,
-    ) -> Result<Movers, ViewError> {
+    ) -> Result<Movers, QueryError> {
         let limit = limit.unwrap_or(USUAL);
         if !(1..=MAX).contains(&limit) {
-            return Err(ViewError::Invalid(format!(
+            return Err(QueryError::Invalid(format!(
                 "limit: a number from 1 to {MAX}"
             )));
         }
         let length = |window: answers::Window| {
             let (from, to) = window.seconds()?;
-            Ok::<_, ViewError>(u64::from(to.saturating_sub(from)).max(1))
+            Ok::<_, QueryError>(u64::from(to.saturating_sub(from)).max(1))
         };
         // States are as they are, however long the window.
         let lengths = match kind::is_state(&after.0.kind) {

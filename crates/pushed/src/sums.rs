@@ -4,15 +4,15 @@ use std::io;
 use std::sync::Arc;
 
 use hprof_stacks::{CallTree, Node};
+use regex::Regex;
 use rustc_hash::FxHashMap;
 
-use super::batch::{At, Series};
-use super::kind::NANOSECONDS;
-use super::scan::Source;
-use super::selector::{self, THREAD};
-use super::tree::{ROOT, Tree};
-use crate::views::ViewError;
-use crate::views::page::compile;
+use crate::QueryError;
+use crate::batch::{At, Series};
+use crate::kind::NANOSECONDS;
+use crate::scan::Source;
+use crate::selector::{self, THREAD};
+use crate::tree::{ROOT, Tree};
 
 /// Nodes of a tree.
 const MAX_NODES: usize = 4_000_000;
@@ -118,11 +118,9 @@ impl Sums {
     /// The call tree of stacks with a method that a filter matches, from the outermost or the innermost method on.
     pub(super) fn call_tree(
         mut self,
-        filter: Option<&str>,
+        filter: Option<&Regex>,
         is_inverted: bool,
-    ) -> Result<CallTree, ViewError> {
-        let filter = filter.filter(|text| !text.is_empty()).map(compile);
-        let filter = filter.transpose()?;
+    ) -> Result<CallTree, QueryError> {
         self.own.resize(self.tree.nodes.len(), 0);
         let nodes = &self.tree.nodes;
         if let Some(filter) = filter {
@@ -223,15 +221,15 @@ fn sort(nodes: &mut [Node]) {
 #[error("too many stacks")]
 struct TooMany;
 
-fn too_much() -> ViewError {
-    ViewError::TooLong(format!(
+fn too_much() -> QueryError {
+    QueryError::TooLarge(format!(
         "the stacks of this window have more than {MAX_NODES} frames; narrow the window or the selector"
     ))
 }
 
-pub(super) fn of_scan(error: io::Error) -> ViewError {
+pub(super) fn of_scan(error: io::Error) -> QueryError {
     match error.get_ref().is_some_and(|inner| inner.is::<TooMany>()) {
         true => too_much(),
-        false => ViewError::failed(error),
+        false => QueryError::Disk(error),
     }
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::batch::{At, Series};
-use super::segment::{Segment, Stacks};
-use super::selector::Selector;
-use super::{Held, Pushed};
+use crate::batch::{At, Series};
+use crate::segment::{Segment, Stacks};
+use crate::selector::Selector;
+use crate::{Held, Pushed};
 
 /// Which rows.
 #[derive(Debug, Clone)]

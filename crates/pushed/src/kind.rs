@@ -70,7 +70,7 @@ pub(super) fn of_sender(name: &str, unit: &str) -> Kind {
 }
 
 /// True for kinds of which each profile has all there is at its time, so that a sum over time means nothing.
-pub(super) fn is_state(key: &str) -> bool {
+pub fn is_state(key: &str) -> bool {
     [Measure::LiveBytes, Measure::LiveObjects]
         .iter()
         .any(|measure| measure.name() == key)

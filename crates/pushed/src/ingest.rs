@@ -7,9 +7,9 @@ use flate2::read::MultiGzDecoder;
 use hprof_foreign::Kind as Format;
 use serde::{Deserialize, Serialize};
 
-use super::MAX_UNPACKED;
-use super::batch::{At, Batch, EMPTY, SERVICE, series};
-use super::kind;
+use crate::MAX_UNPACKED;
+use crate::batch::{At, Batch, EMPTY, SERVICE, series};
+use crate::kind;
 
 /// The parameters of the query that count.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

@@ -36,59 +36,50 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 
 use parking_lot::{Mutex, RwLock};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 pub use answers::{CostsOverTime, CostsQuery, Lane, SeriesFound, SeriesList, SeriesQuery, Window};
 pub use archive::{Archive, Choice, Cost};
 pub use ingest::Ingest;
-pub(crate) use keeping::run;
+pub use keeping::Retention;
+pub use kind::is_state;
+pub use log::{Entry, Protocol, Wrong};
 pub use movers::{Mover, Movers};
 pub use selector::Selector;
+pub use writing::Written;
 
 use batch::Batch;
 use head::Head;
 use index::Index;
-use log::{Entry, Log, Protocol, Wrong};
+use log::Log;
 use seen::{Digest, Seen};
 use segment::Segment;
 
-use crate::problem::Problem;
-use crate::state::AppState;
-use crate::time::Millis;
-
-/// The longest body of a request, in bytes.
-pub const MAX_BODY: usize = 16 << 20;
-/// The longest body when it is unpacked.
-pub(crate) const MAX_UNPACKED: usize = 32 << 20;
-/// The bytes of all bodies that are being received at once.
-const MAX_UNDER_WAY: usize = 64 << 20;
-/// Bodies that are decoded at once.
-const DECODERS: usize = 2;
+/// The longest body when it is unpacked, in bytes.
+const MAX_UNPACKED: usize = 32 << 20;
 /// Decoded requests that wait for the disk.
 const WAITING: usize = 256;
 
-/// Why a request is not taken.
-#[derive(Debug)]
-pub enum Refusal {
-    /// It is not as its protocol has it.
+/// Why a question has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum QueryError {
+    /// The question makes no sense.
+    #[error("{0}")]
     Invalid(String),
-    /// It is too large.
+    /// The answer is too large.
+    #[error("{0}")]
     TooLarge(String),
-    /// Others come first; the sender may repeat it.
-    Busy,
-    /// The disk does not take it; the sender may repeat it.
-    Disk(io::Error),
-    /// The server fails.
-    Failed(Problem),
+    /// The disk fails.
+    #[error(transparent)]
+    Disk(#[from] io::Error),
 }
 
-impl From<Wrong> for Refusal {
-    fn from(wrong: Wrong) -> Self {
-        match wrong {
-            Wrong::Invalid(detail) => Self::Invalid(detail),
-            Wrong::TooLarge(detail) => Self::TooLarge(detail),
-        }
-    }
+/// Why a decoded request does not wait for the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotQueued {
+    /// Others come first; the sender may repeat it.
+    Full,
+    /// The store's thread has ended.
+    Ended,
 }
 
 /// The outcome of a request.
@@ -140,19 +131,17 @@ struct Counters {
     waiting: AtomicU64,
 }
 
-/// Counts a request that waits, until it does not or its client is gone.
-struct Waits<'a>(&'a AtomicU64);
-
-impl<'a> Waits<'a> {
-    fn new(counter: &'a AtomicU64) -> Self {
-        counter.fetch_add(1, Ordering::Relaxed);
-        Self(counter)
-    }
-}
-
-impl Drop for Waits<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+impl Counters {
+    /// Counts a request that was acknowledged.
+    fn count(&self, decoded: &Decoded, written: Written) {
+        let add = |counter: &AtomicU64, count: u64| counter.fetch_add(count, Ordering::Relaxed);
+        match written {
+            Written::New => add(&self.profiles, decoded.batch.profiles),
+            Written::Before => add(&self.repeated, 1),
+        };
+        add(&self.requests, 1);
+        add(&self.bytes, decoded.entry.body.len() as u64);
+        add(&self.rejected, decoded.batch.rejected);
     }
 }
 
@@ -173,21 +162,30 @@ struct Shared {
     keeping: Mutex<()>,
 }
 
-/// A request that waits for the disk.
-struct Job {
+/// A request whose profiles are known.
+pub struct Decoded {
     entry: Entry,
     batch: Batch,
     digest: Option<Digest>,
-    done: oneshot::Sender<io::Result<Written>>,
 }
 
-/// What became of a request that the disk has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Written {
-    /// It is new.
-    New,
-    /// It came before, and nothing was written.
-    Before,
+impl Decoded {
+    /// What the store will keep of it.
+    pub fn taken(&self) -> Taken {
+        Taken {
+            rejected: self.batch.rejected,
+            reason: self.batch.reason.clone(),
+        }
+    }
+}
+
+/// Gets what became of a request.
+type WhenDone = Box<dyn FnOnce(io::Result<Written>) + Send>;
+
+/// A request that waits for the disk.
+struct Job {
+    decoded: Decoded,
+    done: WhenDone,
 }
 
 /// A task of the store's thread.
@@ -195,19 +193,14 @@ enum Task {
     /// Write a request.
     Write(Box<Job>),
     /// Make a segment of what is in memory.
-    Segment(oneshot::Sender<io::Result<()>>),
+    Segment(SyncSender<io::Result<()>>),
 }
 
 /// The store of pushed profiles.
 pub struct Pushed {
     shared: Arc<Shared>,
     queue: SyncSender<Task>,
-    room: Arc<Semaphore>,
-    decoders: Arc<Semaphore>,
 }
-
-/// The room of a body, until it is dropped.
-pub struct Room(#[expect(dead_code, reason = "held for its end")] OwnedSemaphorePermit);
 
 fn failed(error: rusqlite::Error) -> io::Error {
     io::Error::other(error)
@@ -309,10 +302,10 @@ impl Pushed {
             }
             pending += fs::metadata(&path)?.len();
             let left = log::replay(&path, &mut |entry| match entry.decode() {
-                Ok(batch) => {
-                    head.add(&batch);
-                    if let Some(digest) = seen::digest(&entry) {
-                        seen.add(digest, entry.came);
+                Ok(decoded) => {
+                    head.add(&decoded.batch);
+                    if let Some(digest) = decoded.digest {
+                        seen.add(digest, decoded.entry.came);
                     }
                 }
                 Err(wrong) => tracing::error!(?wrong, "a logged profile cannot be read any more"),
@@ -335,126 +328,40 @@ impl Pushed {
         std::thread::Builder::new()
             .name("pushed".to_owned())
             .spawn(move || writing::Writer::new(writer, log, pending, seen).run(&jobs))?;
-        Ok(Self {
-            shared,
-            queue,
-            room: Arc::new(Semaphore::new(MAX_UNDER_WAY)),
-            decoders: Arc::new(Semaphore::new(DECODERS)),
+        Ok(Self { shared, queue })
+    }
+
+    /// Writes a request, and calls `done` when the disk has it. It does not wait for that.
+    ///
+    /// # Errors
+    /// [`NotQueued`], if `done` will not be called.
+    pub fn write(
+        &self,
+        decoded: Decoded,
+        done: impl FnOnce(io::Result<Written>) + Send + 'static,
+    ) -> Result<(), NotQueued> {
+        let counters = &self.shared.counters;
+        if decoded.batch.costs.is_empty() {
+            counters.count(&decoded, Written::New);
+            done(Ok(Written::New));
+            return Ok(());
+        }
+        let done = Box::new(done);
+        let job = Box::new(Job { decoded, done });
+        // Before the store's thread takes it away again.
+        counters.waiting.fetch_add(1, Ordering::Relaxed);
+        self.queue.try_send(Task::Write(job)).map_err(|error| {
+            counters.waiting.fetch_sub(1, Ordering::Relaxed);
+            match error {
+                TrySendError::Full(_) => NotQueued::Full,
+                TrySendError::Disconnected(_) => NotQueued::Ended,
+            }
         })
     }
 
-    /// Room for a body of that many bytes; none if too many come at once.
-    pub fn room(&self, bytes: usize) -> Option<Room> {
-        let bytes = u32::try_from(bytes).ok()?;
-        let room = Arc::clone(&self.room).try_acquire_many_owned(bytes);
-        room.ok().map(Room)
-    }
-
-    /// Takes a request of OTLP.
-    ///
-    /// # Errors
-    /// If it is wrong, or cannot be kept now.
-    pub async fn take_otlp(
-        &self,
-        state: &AppState,
-        body: Vec<u8>,
-        is_packed: bool,
-    ) -> Result<Taken, Refusal> {
-        let protocol = Protocol::Otlp;
-        self.take(state, protocol, body, is_packed).await
-    }
-
-    /// Takes a request to Pyroscope's `/ingest`.
-    ///
-    /// # Errors
-    /// If it is wrong, or cannot be kept now.
-    pub async fn take_ingest(
-        &self,
-        state: &AppState,
-        ingest: Ingest,
-        content_type: String,
-        body: Vec<u8>,
-        is_packed: bool,
-    ) -> Result<Taken, Refusal> {
-        let protocol = Protocol::Ingest(ingest, content_type);
-        self.take(state, protocol, body, is_packed).await
-    }
-
-    async fn take(
-        &self,
-        state: &AppState,
-        protocol: Protocol,
-        body: Vec<u8>,
-        is_packed: bool,
-    ) -> Result<Taken, Refusal> {
-        let taken = self.take_uncounted(state, protocol, body, is_packed).await;
-        if taken.is_err() {
-            self.shared.counters.refused.fetch_add(1, Ordering::Relaxed);
-        }
-        taken
-    }
-
-    async fn take_uncounted(
-        &self,
-        state: &AppState,
-        protocol: Protocol,
-        body: Vec<u8>,
-        is_packed: bool,
-    ) -> Result<Taken, Refusal> {
-        let counters = &self.shared.counters;
-        let came = u64::try_from(Millis::now().0 / 1000).unwrap_or_default();
-        let entry = Entry {
-            protocol,
-            is_packed,
-            came,
-            body,
-        };
-        let place = Arc::clone(&self.decoders).acquire_owned().await;
-        let place = place.map_err(|error| Refusal::Failed(Problem::internal(error)))?;
-        let decoded = state.blocking(move |_| {
-            let _place = place;
-            let batch = entry.decode();
-            let digest = seen::digest(&entry);
-            Ok((entry, batch, digest))
-        });
-        let (entry, batch, digest) = decoded.await.map_err(Refusal::Failed)?;
-        let batch = batch?;
-        let taken = Taken {
-            rejected: batch.rejected,
-            reason: batch.reason.clone(),
-        };
-        let (mut profiles, bytes) = (batch.profiles, entry.body.len() as u64);
-        if !batch.costs.is_empty() {
-            let (done, answer) = oneshot::channel();
-            let job = Job {
-                entry,
-                batch,
-                digest,
-                done,
-            };
-            let _waits = Waits::new(&counters.waiting);
-            let queued = self.queue.try_send(Task::Write(Box::new(job)));
-            let answer = match queued {
-                Ok(()) => answer.await,
-                Err(TrySendError::Full(_)) => return Err(Refusal::Busy),
-                Err(TrySendError::Disconnected(_)) => {
-                    let problem = Problem::internal("the thread of pushed profiles has ended");
-                    return Err(Refusal::Failed(problem));
-                }
-            };
-            let written = answer.map_err(|error| Refusal::Failed(Problem::internal(error)))?;
-            if written.map_err(Refusal::Disk)? == Written::Before {
-                counters.repeated.fetch_add(1, Ordering::Relaxed);
-                profiles = 0;
-            }
-        }
-        counters.requests.fetch_add(1, Ordering::Relaxed);
-        counters.bytes.fetch_add(bytes, Ordering::Relaxed);
-        counters.profiles.fetch_add(profiles, Ordering::Relaxed);
-        counters
-            .rejected
-            .fetch_add(taken.rejected, Ordering::Relaxed);
-        Ok(taken)
+    /// Counts a request that was refused.
+    pub fn count_refused(&self) {
+        self.shared.counters.refused.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Makes a segment of what is in memory, as age and size do. Blocks.
@@ -462,10 +369,10 @@ impl Pushed {
     /// # Errors
     /// If the disk or the index fails.
     pub fn make_segment(&self) -> io::Result<()> {
-        let (done, answer) = oneshot::channel();
+        let (done, answer) = sync_channel(1);
         let sent = self.queue.send(Task::Segment(done));
         sent.map_err(|_| io::Error::other("the thread has ended"))?;
-        answer.blocking_recv().map_err(io::Error::other)?
+        answer.recv().map_err(io::Error::other)?
     }
 
     /// Figures for `/metrics`.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use hprof_foreign::otlp::read::Request;
 use serde::{Deserialize, Serialize};
 
-use super::kind::{self, Kind};
-use super::tree::{ROOT, Tree};
+use crate::kind::{self, Kind};
+use crate::tree::{ROOT, Tree};
 
 /// The label that every series has.
 pub(super) const SERVICE: &str = "service.name";

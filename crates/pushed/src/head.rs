@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::batch::{At, Batch, Series};
-use super::tree::Tree;
+use crate::batch::{At, Batch, Series};
+use crate::tree::Tree;
 
 /// Costs of many series.
 #[derive(Debug, Default)]

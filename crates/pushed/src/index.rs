@@ -6,8 +6,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rusqlite::{Connection, OpenFlags, params};
 
-use super::seen::REMEMBERED;
-use super::segment::Segment;
+use crate::seen::REMEMBERED;
+use crate::segment::Segment;
 
 /// The schema; `user_version` is its number.
 const SCHEMA: &str = "

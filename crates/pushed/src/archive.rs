@@ -4,13 +4,13 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::head::Head;
-use super::index::Index;
-use super::scan::{Source, Wanted, scan};
-use super::segment::Segment;
-use super::selector::{self, Selector};
-use super::tree::ROOT;
-use super::{Held, failed, log, segment_path};
+use crate::head::Head;
+use crate::index::Index;
+use crate::scan::{Source, Wanted, scan};
+use crate::segment::Segment;
+use crate::selector::{self, Selector};
+use crate::tree::ROOT;
+use crate::{Held, failed, log, segment_path};
 
 /// How often it begins again as segments are merged or written meanwhile.
 const ATTEMPTS: u32 = 5;
@@ -121,8 +121,8 @@ fn read(folder: &Path, index: &Index) -> io::Result<Held> {
         if number > counted.done {
             log::replay(&path, &mut |entry| {
                 // The server reports what it cannot read.
-                if let Ok(batch) = entry.decode() {
-                    head.add(&batch);
+                if let Ok(decoded) = entry.decode() {
+                    head.add(&decoded.batch);
                 }
             })?;
         }

@@ -8,9 +8,10 @@ use flate2::{Crc, read::MultiGzDecoder};
 use hprof_foreign::otlp::read;
 use serde::{Deserialize, Serialize};
 
-use super::MAX_UNPACKED;
-use super::batch::Batch;
-use super::ingest::Ingest;
+use crate::MAX_UNPACKED;
+use crate::batch::Batch;
+use crate::ingest::Ingest;
+use crate::{Decoded, seen};
 
 /// The ending of its files.
 const ENDING: &str = "log";
@@ -19,7 +20,7 @@ const HEAD: usize = 8;
 
 /// The protocol of a request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) enum Protocol {
+pub enum Protocol {
     /// OTLP/HTTP.
     Otlp,
     /// Pyroscope's, with the type of the body.
@@ -28,18 +29,20 @@ pub(super) enum Protocol {
 
 /// A request as it came.
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
+pub struct Entry {
+    /// Its protocol.
     pub protocol: Protocol,
     /// True if the body is gzipped as a whole.
     pub is_packed: bool,
     /// When it came, in seconds since 1970-01-01 UTC.
     pub came: u64,
+    /// The body.
     pub body: Vec<u8>,
 }
 
 /// Why a request is not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Wrong {
+pub enum Wrong {
     /// It is not as the protocol has it.
     Invalid(String),
     /// It takes more memory than is allowed.
@@ -54,8 +57,21 @@ struct About {
 }
 
 impl Entry {
-    /// The profiles of the request.
-    pub(super) fn decode(&self) -> Result<Batch, Wrong> {
+    /// The request with its profiles.
+    ///
+    /// # Errors
+    /// [`Wrong`], with the fault of the request.
+    pub fn decode(self) -> Result<Decoded, Wrong> {
+        let batch = self.batch()?;
+        let digest = seen::digest(&self);
+        Ok(Decoded {
+            entry: self,
+            batch,
+            digest,
+        })
+    }
+
+    fn batch(&self) -> Result<Batch, Wrong> {
         let unpacked;
         let body = match self.is_packed {
             false => &self.body,

@@ -3,12 +3,10 @@
 use std::fs;
 
 use super::*;
-use crate::config::PushedRetention;
-use crate::views::profile::FlameQuery;
 
 /// 2023-11-14, in seconds.
 const START: u64 = 1_700_000_000;
-const KEEP: PushedRetention = PushedRetention {
+const KEEP: Retention = Retention {
     days: 3650,
     bytes: u64::MAX,
 };
@@ -29,16 +27,11 @@ fn entry(name: &str, from: u64, stacks: &str) -> Entry {
 }
 
 fn put(store: &Pushed, entry: Entry) {
-    let batch = entry.decode().expect("a profile");
-    let (done, answer) = oneshot::channel();
-    let job = Job {
-        digest: seen::digest(&entry),
-        entry,
-        batch,
-        done,
-    };
-    assert!(store.queue.send(Task::Write(Box::new(job))).is_ok());
-    answer.blocking_recv().expect("an answer").expect("written");
+    let decoded = entry.decode().expect("a profile");
+    let (done, answer) = sync_channel(1);
+    let queued = store.write(decoded, move |written| done.send(written).unwrap());
+    queued.expect("room");
+    answer.recv().expect("an answer").expect("written");
 }
 
 #[test]
@@ -91,9 +84,8 @@ const ALL: (u64, u64) = (START - 1000, START + 1_000_000);
 
 fn total(store: &Pushed, selector: &str, (from, to): (u64, u64)) -> u64 {
     let query = query(selector, None);
-    let cut = FlameQuery::default();
-    let flame = store.flame(&query, window(from, to), &cut, false);
-    flame.expect("a flame graph").total
+    let tree = store.call_tree(&query, window(from, to), None, false);
+    tree.expect("a tree").0.total
 }
 
 #[test]
@@ -165,17 +157,12 @@ fn merged_segments_answer_as_before() {
         store.make_segment().unwrap();
     }
     assert_eq!(store.figures().segments, 8);
-    let now = Millis((START as i64 + 100) * 1000);
+    let now = START as u32 + 100;
     let question = query("", Some("service"));
     let ask = |store: &Pushed| {
-        let flame = store.flame(
-            &question,
-            window(ALL.0, ALL.1),
-            &FlameQuery::default(),
-            false,
-        );
+        let tree = store.call_tree(&question, window(ALL.0, ALL.1), None, false);
         let values = store.over_time(&question, window(START, START + 80), Some(8));
-        (flame.unwrap(), values.unwrap())
+        (tree.unwrap().0, values.unwrap())
     };
     let before = ask(&store);
     assert_eq!(before.0.total, 64);
@@ -200,7 +187,7 @@ fn merged_segments_answer_as_before() {
         1
     );
     let bytes = store.figures().segment_bytes;
-    let keep = PushedRetention {
+    let keep = Retention {
         bytes: bytes - 1,
         ..KEEP
     };
@@ -214,70 +201,35 @@ fn profiles_older_than_the_limit_go() {
     let store = Pushed::open(folder.path()).unwrap();
     put(&store, entry("shop", START, "main 5\n"));
     store.make_segment().unwrap();
-    let keep = PushedRetention { days: 1, ..KEEP };
-    let day = 24 * 3600 * 1000;
-    store
-        .keep(keep, Millis(START as i64 * 1000 + day - 1000))
-        .unwrap();
+    let keep = Retention { days: 1, ..KEEP };
+    let day = 24 * 3600;
+    store.keep(keep, START as u32 + day - 1).unwrap();
     assert_eq!(total(&store, "", ALL), 5);
-    store
-        .keep(keep, Millis(START as i64 * 1000 + day + 20_000))
-        .unwrap();
+    store.keep(keep, START as u32 + day + 20).unwrap();
     assert_eq!(total(&store, "", ALL), 0);
 }
 
 #[test]
-fn differences_and_filters_are_of_stacks() {
+fn filters_are_of_stacks() {
     let folder = tempfile::tempdir().unwrap();
     let store = Pushed::open(folder.path()).unwrap();
-    put(&store, entry("shop", START, "main;work 4\nmain;idle 4\n"));
-    put(
-        &store,
-        entry("shop", START + 10, "main;work 12\nmain;idle 4\n"),
-    );
+    put(&store, entry("shop", START, "main;work 4\nmain;idle 8\n"));
     let question = query("service=\"shop\"", None);
-    let (old, new) = (window(START, START + 10), window(START + 10, START + 20));
-    assert_eq!(new.before().from, old.from);
-    let cut = FlameQuery::default();
-    let flame = store
-        .compare((&question, old), (&question, new), &cut, false)
+    let filter = regex::Regex::new("(?i)IDLE").unwrap();
+    let window = window(ALL.0, ALL.1);
+    let (tree, unit) = store
+        .call_tree(&question, window, Some(&filter), true)
         .unwrap();
-    let main = &flame.root.c[0];
-    let names: Vec<_> = main
-        .c
-        .iter()
-        .map(|it| (&*flame.frames[it.f as usize], it.d))
-        .collect();
-    // Eight samples are scaled to sixteen.
-    assert_eq!(names, [("work", Some(4)), ("idle", Some(-4))]);
-    let cut = FlameQuery {
-        filter: Some("IDLE".to_owned()),
-        ..FlameQuery::default()
-    };
-    let flame = store
-        .flame(&question, window(ALL.0, ALL.1), &cut, true)
-        .unwrap();
-    assert_eq!(
-        (flame.total, &*flame.frames[flame.root.c[0].f as usize]),
-        (8, "idle")
-    );
-    let nothing = query("service=\"none\"", None);
-    let flame = store.flame(&nothing, old, &cut, false).unwrap();
-    assert!(
-        flame.notes[0].contains("no series of the selector"),
-        "{:?}",
-        flame.notes
-    );
+    assert_eq!((tree.total, &*unit), (8, "samples"));
+    assert_eq!(&*tree.roots[0].name, "idle");
+    let nothing = |query: &CostsQuery| store.nothing(query, window).unwrap();
+    let other = query("service=\"none\"", None);
+    assert!(nothing(&other).contains("no series of the selector"));
     let other = CostsQuery {
         kind: "wall".to_owned(),
         ..question
     };
-    let flame = store.flame(&other, old, &cut, false).unwrap();
-    assert!(
-        flame.notes[0].contains("there are samples"),
-        "{:?}",
-        flame.notes
-    );
+    assert!(nothing(&other).contains("there are samples"));
 }
 
 #[test]

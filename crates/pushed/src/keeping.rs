@@ -5,19 +5,12 @@ use std::fs;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
-use super::batch::{At, Series};
-use super::segment::{self, Segment};
-use super::tree::Tree;
-use super::{Pushed, Shared, failed, log};
-use crate::config::PushedRetention;
-use crate::problem::Problem;
-use crate::state::AppState;
-use crate::time::Millis;
+use crate::batch::{At, Series};
+use crate::segment::{self, Segment};
+use crate::tree::Tree;
+use crate::{Pushed, Shared, failed, log};
 
-/// How often it looks.
-const PAUSE: Duration = Duration::from_secs(60);
 /// Segments of one level that are merged.
 const MERGED: usize = 8;
 /// Segments of this level are not merged any more.
@@ -28,21 +21,13 @@ const DAY: u32 = 24 * 60 * 60;
 /// Rows older than the first number of seconds are summed over as many as the second.
 const COARSER: [(u32, u32); 2] = [(7 * DAY, 60), (DAY, 10)];
 
-/// Looks again and again.
-pub async fn run(state: AppState) {
-    loop {
-        tokio::time::sleep(PAUSE).await;
-        let kept = state.blocking(|state| {
-            if let Some(pushed) = state.pushed() {
-                let keep = state.config().keep_pushed;
-                let kept = pushed.keep(keep, Millis::now());
-                kept.map_err(Problem::internal)?;
-            }
-            Ok(())
-        });
-        // A failure is in the log, and the next look may succeed.
-        let _ = kept.await;
-    }
+/// How long pushed profiles stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    /// Profiles that are older go, in days.
+    pub days: u32,
+    /// The oldest go while all take more, in bytes.
+    pub bytes: u64,
 }
 
 /// The second of a row that is this old.
@@ -53,14 +38,13 @@ fn coarse(second: u32, now: u32) -> u32 {
 }
 
 impl Pushed {
-    /// Merges what is due, and removes what is too old or too much.
+    /// Merges what is due, and removes what is too old or too much, at this second since 1970-01-01 UTC.
     ///
     /// # Errors
     /// If the disk or the index fails.
-    pub fn keep(&self, keep: PushedRetention, now: Millis) -> io::Result<()> {
+    pub fn keep(&self, keep: Retention, now: u32) -> io::Result<()> {
         let shared = &self.shared;
         let _alone = shared.keeping.lock();
-        let now = u32::try_from(now.0 / 1000).unwrap_or(u32::MAX);
         remove(shared, keep, now)?;
         for level in 0..LAST_LEVEL {
             loop {
@@ -87,7 +71,7 @@ fn drop_segments(shared: &Shared, gone: &[u64]) -> io::Result<()> {
     Ok(())
 }
 
-fn remove(shared: &Shared, keep: PushedRetention, now: u32) -> io::Result<()> {
+fn remove(shared: &Shared, keep: Retention, now: u32) -> io::Result<()> {
     let mut all = shared.held.read().segments.clone();
     all.sort_by_key(|segment| segment.span().1);
     let mut occupied: u64 = all.iter().map(|segment| segment.bytes).sum();
@@ -134,7 +118,7 @@ fn merge(shared: &Shared, due: &[Arc<Segment>], level: u32, now: u32) -> io::Res
     let mut writer = segment::Writer::create(&new)?;
     for (series, places) in places {
         let mut rows: Vec<(At, u64)> = Vec::new();
-        let is_state = super::kind::is_state(&series.kind);
+        let is_state = crate::kind::is_state(&series.kind);
         for (at, of_segment) in places {
             let (names, nodes) = &maps[at];
             for (row, value) in due[at].rows_of(&due[at].parts[of_segment])? {

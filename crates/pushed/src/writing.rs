@@ -4,18 +4,16 @@ use std::fs;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::{Duration, Instant};
 
-use tokio::sync::oneshot;
-
-use super::batch::At;
-use super::head::Head;
-use super::index::Done;
-use super::log::{self, Log};
-use super::seen::{Digest, Seen};
-use super::segment::{self, Segment};
-use super::{Job, Shared, Task, Written, failed};
+use crate::batch::At;
+use crate::head::Head;
+use crate::index::Done;
+use crate::log::{self, Log};
+use crate::seen::{Digest, Seen};
+use crate::segment::{self, Segment};
+use crate::{Job, Shared, Task, failed};
 
 /// How often it looks whether a segment is due.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -32,8 +30,17 @@ const MAX_AGE: Duration = Duration::from_secs(300);
 /// How long after a failure the next attempt is made.
 const AGAIN: Duration = Duration::from_secs(10);
 
+/// What became of a request that the disk has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    /// It is new.
+    New,
+    /// It came before, and nothing was written.
+    Before,
+}
+
 /// The asker of a segment.
-type Wish = oneshot::Sender<io::Result<()>>;
+type Wish = SyncSender<io::Result<()>>;
 
 /// The thread's state.
 pub(super) struct Writer {
@@ -121,39 +128,47 @@ impl Writer {
                     self.since.get_or_insert_with(Instant::now);
                 }
                 let mut held = self.shared.held.write();
-                for (job, written) in &together {
+                for (Job { decoded, .. }, written) in &together {
                     if *written == Written::New {
-                        held.head.add(&job.batch);
-                        if let Some(digest) = job.digest {
-                            self.seen.add(digest, job.entry.came);
+                        held.head.add(&decoded.batch);
+                        if let Some(digest) = decoded.digest {
+                            self.seen.add(digest, decoded.entry.came);
                         }
                     }
                 }
                 drop(held);
                 for (job, written) in together {
+                    self.shared.counters.count(&job.decoded, written);
                     // A client that is gone sends the request again, which is known then.
-                    let _ = job.done.send(Ok(written));
+                    self.end(job, Ok(written));
                 }
             }
             Err(error) => {
                 tracing::error!(%error, "pushed profiles cannot be written");
                 for (job, _) in together {
-                    let _ = job.done.send(Err(io::Error::from(error.kind())));
+                    self.end(job, Err(io::Error::from(error.kind())));
                 }
             }
         }
         wish
     }
 
+    /// Tells what became of a request.
+    fn end(&self, job: Job, written: io::Result<Written>) {
+        let waiting = &self.shared.counters.waiting;
+        waiting.fetch_sub(1, Ordering::Relaxed);
+        (job.done)(written);
+    }
+
     /// Adds a request to bytes for the log, unless it came before.
     fn join(&self, job: Job, new: &mut Vec<Digest>, bytes: &mut Vec<u8>) -> (Job, Written) {
-        if let Some(digest) = job.digest {
+        if let Some(digest) = job.decoded.digest {
             if self.seen.has(&digest) || new.contains(&digest) {
                 return (job, Written::Before);
             }
             new.push(digest);
         }
-        job.entry.encode(bytes);
+        job.decoded.entry.encode(bytes);
         (job, Written::New)
     }
 

@@ -2,7 +2,7 @@
 
 use regex::Regex;
 
-use super::batch::Series;
+use crate::batch::Series;
 
 /// The label of threads, which rows have and series have not.
 pub(super) const THREAD: &str = "thread";

@@ -6,7 +6,7 @@ use std::hash::BuildHasherDefault;
 use rustc_hash::FxHasher;
 use sha2::{Digest as _, Sha256};
 
-use super::log::{Entry, Protocol};
+use crate::log::{Entry, Protocol};
 
 /// How long a request is known, in seconds. Senders give up before.
 pub(super) const REMEMBERED: u64 = 60 * 60;
