@@ -3,12 +3,14 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import java.lang.management.ManagementFactory;
 import java.lang.reflect.Field;
+import java.util.concurrent.locks.LockSupport;
 import java.util.zip.Deflater;
 import java.util.zip.Inflater;
 
 /**
  * Allocates and frees native memory in a loop, on one thread: by zlib ("zlib ROUNDS"), with an Inflater and a Deflater that
- * are made and ended in each round, or by Unsafe ("calls ROUNDS"), with a block of 64 bytes. Prints the nanoseconds of CPU time
+ * are made and ended in each round, or by Unsafe ("calls ROUNDS"), with a block of 64 bytes. Or takes a free lock of the VM
+ * ("locks ROUNDS"): that of the thread's own permit to go on. Prints the nanoseconds of CPU time
  * that a round takes, those of the first fifth left out.
  */
 public class NativeLoop {
@@ -70,9 +72,18 @@ public class NativeLoop {
         }
     }
 
+    static void locks(int rounds) {
+        Thread thread = Thread.currentThread();
+        for (int i = 0; i < rounds; i++) {
+            LockSupport.unpark(thread);
+        }
+    }
+
     static void run(String kind, int rounds) throws Throwable {
         if (kind.equals("zlib")) {
             zlib(rounds);
+        } else if (kind.equals("locks")) {
+            locks(rounds);
         } else {
             calls(rounds);
         }

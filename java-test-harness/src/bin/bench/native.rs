@@ -1,4 +1,4 @@
-//! The cost of native=SIZE, and that of async-profiler's option where HPROF_RS_ASYNC_PROFILER names its library.
+//! The cost of native=SIZE and nativelock=y, and that of async-profiler's option where HPROF_RS_ASYNC_PROFILER names its library.
 
 use anyhow::{Result, ensure};
 use java_test_harness::{Jdk, Outcome, Run, native_cycles};
@@ -7,12 +7,13 @@ use super::Arguments;
 use super::figures::{Figure, Figures, Wanted, mebibytes, median, noise};
 
 const OPTIONS: &str = "native=512k,depth=64";
+const LOCKS: &str = "nativelock=y,depth=64";
 
 /// A profiler to measure.
 #[derive(Clone)]
 enum Profiler {
     None,
-    Ours,
+    Ours(&'static str),
     /// By its library.
     Async(String),
 }
@@ -21,7 +22,7 @@ impl Profiler {
     fn on(&self, run: Run) -> Run {
         match self {
             Self::None => run,
-            Self::Ours => run.agent(OPTIONS),
+            Self::Ours(options) => run.agent(options),
             Self::Async(library) => run.jvm_arg(format!(
                 "-agentpath:{library}=start,nativemem=512k,file=native.jfr"
             )),
@@ -56,6 +57,14 @@ pub fn native(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
                 )
             },
         )?;
+        case(
+            arguments,
+            figures,
+            jdk,
+            "locks",
+            "20000000",
+            |plain, profiled| ("a free lock, more", profiled - plain, Wanted::AtMost(15.0)),
+        )?;
     }
     Ok(())
 }
@@ -78,12 +87,11 @@ fn case(
         ensure!(outcome.status == Some(0), "{}", outcome.report());
         Ok(outcome.printed("nanos"))
     };
-    let mut profilers = vec![Profiler::None, Profiler::Ours];
-    profilers.extend(
-        std::env::var("HPROF_RS_ASYNC_PROFILER")
-            .ok()
-            .map(Profiler::Async),
-    );
+    let is_of_locks = kind == "locks";
+    let options = if is_of_locks { LOCKS } else { OPTIONS };
+    let mut profilers = vec![Profiler::None, Profiler::Ours(options)];
+    let other = std::env::var("HPROF_RS_ASYNC_PROFILER").ok();
+    profilers.extend(other.filter(|_| !is_of_locks).map(Profiler::Async));
     let mut times: Vec<Vec<f64>> = vec![Vec::new(); profilers.len()];
     for round in 0..=arguments.pairs {
         for (profiler, times) in profilers.iter().zip(&mut times) {

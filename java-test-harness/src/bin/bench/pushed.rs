@@ -227,12 +227,8 @@ pub fn pushed(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
         "MB/s",
         Wanted::AtLeast(20.0),
     );
-    add(
-        "taken profiles",
-        number / seconds,
-        "/s",
-        Wanted::AtLeast(2000.0),
-    );
+    // Profiles of another size would be more or fewer: the bytes have a limit.
+    add("taken profiles", number / seconds, "/s", Wanted::Any);
     add(
         "memory",
         memory(site.pid()).0 as f64 / 1e6,
