@@ -60,8 +60,9 @@ pub struct Methods {
 
 impl Question for Methods {
     const NAME: &'static str = "methods";
-    const ABOUT: &'static str = "Lists the methods of a profile by cost: `self` is the method's own, \
-        `total` includes all it calls. sort=-total shows where time comes from, sort=-self where it goes.";
+    const ABOUT: &'static str = "Lists the methods of a profile by cost: `self` is that of the method alone, \
+        `total` includes all it calls. sort=-total shows where time comes from, sort=-self where it goes. `own` is the cost of \
+        the stacks whose innermost method of the program it is, with all of the JDK and libraries that it calls.";
 
     async fn ask(self, session: &Session, call: &Call) -> Result<Answer, Refusal> {
         let (which, query) = (self.stacks.query(), self.page.query()?);

@@ -21,8 +21,8 @@ function tree(invert, differs) {
   return { frames, unit: "samples", total: 48211, root: grow(0, 48211, 0), notes: differs ? ["frames that only the profile before has are not shown"] : [] };
 }
 
-const COLUMNS = [col("name", "text", "Method"), col("self", "count"), col("total", "count"), col("percent", "percent", "Of all")];
-const rows = METHODS.map((name, at) => ({ name, self: Math.round(18000 / (at + 1)), total: Math.round(40000 / (at + 1)), percent: 40 / (at + 1) }));
+const COLUMNS = [col("name", "text", "Method"), col("own", "count"), col("self", "count"), col("total", "count"), col("percent", "percent", "Of all")];
+const rows = METHODS.map((name, at) => ({ name, own: /^(java|jdk|sun)\./.test(name) ? null : Math.round(25000 / (at + 1)), self: Math.round(18000 / (at + 1)), total: Math.round(40000 / (at + 1)), percent: 40 / (at + 1) }));
 
 export function profileView([room, view], query) {
   if (room !== "profile") throw new Problem(404, "not-found", "No such view.");

@@ -1,6 +1,6 @@
 //! Tables of a profile: methods, and the call tree level by level.
 
-use hprof_stacks::{MethodCost, Node, by_method};
+use hprof_stacks::{MethodCost, Node, Own, by_method, by_own};
 use rustc_hash::FxHashMap;
 
 use super::contents::{ProfileFile, ProfileQuery, TreeQuery};
@@ -9,13 +9,23 @@ use crate::views::page::TableQuery;
 use crate::views::records::{Of, Records};
 use crate::views::table::{Cell, ColumnKind, Links, Table, column, count, text};
 
-const METHODS: [Of<MethodCost>; 3] = [
-    (text("name", "Method"), |row| Cell::from(row.name.as_str())),
-    (count("self", "Self"), |row| row.own.into()),
-    (count("total", "With calls"), |row| row.total.into()),
+#[derive(Debug, Clone)]
+struct MethodRow {
+    cost: MethodCost,
+    /// The cost of the stacks whose innermost method of the program it is; none of other methods.
+    own: Option<u64>,
+}
+
+const METHODS: [Of<MethodRow>; 4] = [
+    (text("name", "Method"), |row| {
+        Cell::from(row.cost.name.as_str())
+    }),
+    (count("own", "Own code"), |row| row.own.into()),
+    (count("self", "Self"), |row| row.cost.own.into()),
+    (count("total", "With calls"), |row| row.cost.total.into()),
 ];
 
-/// The methods of a profile with their costs.
+/// The methods of a profile with their costs: those of the program first, by what they cost with the libraries that they call.
 ///
 /// # Errors
 /// If the profile has no such dimension or thread, or a query makes no sense.
@@ -25,9 +35,18 @@ pub fn methods(
     query: &TableQuery,
 ) -> Result<Table, ViewError> {
     let weights = profile.weights(which, None)?;
-    let rows = by_method(&profile.contents.stacks, &weights);
+    let stacks = &profile.contents.stacks;
+    let own = by_own(stacks, &weights, &Own::infer(stacks, &weights)).into_iter();
+    let own: FxHashMap<String, u64> = own.map(|row| (row.name, row.cost)).collect();
+    let first = if own.is_empty() { "self" } else { "own" };
+    let rows = by_method(stacks, &weights).into_iter();
+    let rows = rows.map(|cost| MethodRow {
+        own: own.get(&cost.name).copied(),
+        cost,
+    });
+    let rows: Vec<MethodRow> = rows.collect();
     Records::new(rows, &METHODS)
-        .largest_first("self")
+        .largest_first(first)
         .page(query)
 }
 

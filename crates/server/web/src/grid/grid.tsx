@@ -20,6 +20,8 @@ const MOST_INDENT_SMALL = 96;
 const LEAST_WIDTH = 48;
 /** Rows of a table in which empty columns are looked for. */
 const MOST_LOOKED_AT = 200;
+/** A table in a narrower place than this has rows as blocks, as on a phone, if its columns need more: numbers would be cut off. */
+const BLOCKS_BELOW = 700;
 const MINOR = new Set(["percent", "type", "object", "declared_in", "index", "class_name"]);
 
 export interface GridProps {
@@ -44,6 +46,7 @@ export function Grid(props: GridProps) {
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [room, setRoom] = useState(400);
+  const [width, setWidth] = useState(BLOCKS_BELOW);
   const [active, setPlace] = useState(0);
   const key = useRef<string | null>(null);
   const setActive = (index: number) => {
@@ -56,15 +59,16 @@ export function Grid(props: GridProps) {
   const wanted = useMemo(() => (isSmall ? model.columns.filter((column) => !MINOR.has(column.key)) : model.columns), [model.columns, isSmall]);
   const columns = useMemo(() => filled(model, wanted), [model, wanted, model.version.value]);
   const minor = isSmall ? model.columns.filter((column) => MINOR.has(column.key)) : [];
-  const mostIndent = isSmall || narrow.value ? MOST_INDENT_SMALL : MOST_INDENT;
-  const indent = (levels: number) => Math.min(levels * INDENT, mostIndent);
-  // On a phone numbers stand below the name, two or more in a line, and texts in lines of their own.
-  const numbers = columns.filter((column) => isNumeric(column.kind)).length;
-  const tall = narrow.value ? 32 + 19 * Math.max(1, Math.max(0, columns.length - numbers - 2) + Math.ceil((numbers + 1) / 2)) : 30;
   const main = Math.max(0, columns.findIndex((column) => column.kind === "text"));
   // Widths that were drawn, by column.
   const [drawn, setDrawn] = useState<Record<string, number>>({});
   const widths = useMemo(() => columnWidths(columns, isSmall, drawn), [columns, texts.value, isSmall, drawn]);
+  const isBlocks = narrow.value || (!isSmall && !Object.keys(drawn).length && width < BLOCKS_BELOW && width < widths.least);
+  const mostIndent = isSmall || isBlocks ? MOST_INDENT_SMALL : MOST_INDENT;
+  const indent = (levels: number) => Math.min(levels * INDENT, mostIndent);
+  // In blocks numbers stand below the name, two or more in a line, and texts in lines of their own.
+  const numbers = columns.filter((column) => isNumeric(column.kind)).length;
+  const tall = isBlocks ? 32 + 19 * Math.max(1, Math.max(0, columns.length - numbers - 2) + Math.ceil((numbers + 1) / 2)) : 30;
   const resize = (event: PointerEvent, key: string) => {
     event.preventDefault();
     event.stopPropagation();
@@ -79,14 +83,14 @@ export function Grid(props: GridProps) {
   // The place of rows: beyond MAX_HEIGHT a pixel of the scrollbar stands for several of the table.
   const full = total * tall;
   const height = Math.min(full, MAX_HEIGHT);
-  const view = Math.max(tall, room - (narrow.value ? 0 : HEAD));
+  const view = Math.max(tall, room - (isBlocks ? 0 : HEAD));
   const scale = full > height ? (full - view) / (height - view) : 1;
   const from = Math.max(0, Math.floor((top * scale) / tall) - 4);
   const to = Math.min(total, Math.ceil((top * scale + view) / tall) + 4);
 
   useLayoutEffect(() => {
     const element = box.current!;
-    const measure = () => setRoom(element.clientHeight);
+    const measure = () => (setRoom(element.clientHeight), setWidth(element.clientWidth));
     measure();
     const watch = new ResizeObserver(measure);
     watch.observe(element);
@@ -218,7 +222,7 @@ export function Grid(props: GridProps) {
   }
 
   return (
-    <div class={props.most ? "grid grows" : "grid"} ref={box} role={isTree ? "treegrid" : "grid"} aria-label={props.label} aria-rowcount={total + 1} aria-colcount={columns.length + 1} tabIndex={0} style={style} title=""
+    <div class={"grid" + (props.most ? " grows" : "") + (isBlocks ? " blocks" : "")} ref={box} role={isTree ? "treegrid" : "grid"} aria-label={props.label} aria-rowcount={total + 1} aria-colcount={columns.length + 1} tabIndex={0} style={style} title=""
       aria-activedescendant={total > 0 && active >= from && active < to ? `${id}-${active}` : undefined} aria-describedby={id + "-hint"} aria-busy={!model.ready}
       onScroll={(event) => setTop(event.currentTarget.scrollTop)} onKeyDown={onKey}>
       <div role="rowgroup" class="grid-head">
@@ -240,7 +244,7 @@ export function Grid(props: GridProps) {
                 ) : (
                   columnLabel(column)
                 )}
-                {!narrow.value && (
+                {!isBlocks && (
                   <span class="resize" title={t.resize} onPointerDown={(event) => resize(event, column.key)} onClick={(event) => event.stopPropagation()}
                     onDblClick={() => setDrawn(({ [column.key]: _, ...rest }) => rest)} />
                 )}

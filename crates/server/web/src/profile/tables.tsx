@@ -36,7 +36,7 @@ export function Methods({ source, dimension, thread }: Props) {
     if (/\/(methods|tree)$/.test(address.value.path)) go(to(`${source.page}/flame`, { q: exactly(name), dimension, thread }));
     else setQuery({ q: exactly(name) }, true);
   };
-  return <Table path={`${source.api}/profile/methods`} tick={source.tick} params={{ ...source.params, dimension, thread }} state={state} label={texts.value.profile.views["methods"]!} actions={(row) => actionsOf({ source, dimension, thread }, row)} onPick={pick} order="-self" files />;
+  return <Table path={`${source.api}/profile/methods`} tick={source.tick} params={{ ...source.params, dimension, thread }} state={state} label={texts.value.profile.views["methods"]!} actions={(row) => actionsOf({ source, dimension, thread }, row)} onPick={pick} order="-own" files />;
 }
 
 export function CallTree({ source, dimension, thread }: Props) {

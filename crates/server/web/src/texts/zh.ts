@@ -294,6 +294,7 @@ export const zh: Texts = {
     declared_in: "声明于",
     total: "合计",
     self: "自身",
+    own: "程序承担",
     objects_a: "对象数（前）",
     objects_b: "对象数（后）",
     objects_delta: "对象数变化",
