@@ -40,6 +40,8 @@ pub enum Kind {
     Firefox,
     /// The text of `perf script`.
     Perf,
+    /// OpenTelemetry's profiles: a request of OTLP, or several behind each other.
+    Otlp,
 }
 
 /// Why a file of a known format cannot be read at all.
@@ -68,6 +70,9 @@ pub enum Unreadable {
         /// The second part.
         minor: u16,
     },
+    /// Profiles of OpenTelemetry that are damaged.
+    #[error("{0}: the file is damaged, or cut")]
+    Otlp(otlp::read::Unread),
     /// Text of which most lines are none of the format.
     #[error(
         "{bad} of {lines} lines are no stacks; one line per stack is expected: its frames with semicolons between, a blank, a number"
@@ -112,6 +117,9 @@ impl Kind {
         if pprof::is_at(head) {
             return Some(Self::Pprof);
         }
+        if otlp::is_at(head) {
+            return Some(Self::Otlp);
+        }
         if collapsed::is_at(head) {
             return Some(Self::Collapsed);
         }
@@ -127,6 +135,7 @@ impl Kind {
             Self::Speedscope => "speedscope",
             Self::Firefox => "Firefox Profiler",
             Self::Perf => "perf script",
+            Self::Otlp => "OpenTelemetry profiles",
         }
     }
 
@@ -205,6 +214,7 @@ pub struct Part {
 pub fn span(file: &[u8], kind: Kind) -> Option<Window> {
     match kind {
         Kind::Jfr => jfr::span(file),
+        Kind::Otlp => otlp::span(file),
         Kind::Collapsed | Kind::Pprof | Kind::Speedscope | Kind::Firefox | Kind::Perf => None,
     }
 }
@@ -236,6 +246,7 @@ pub fn read_part(
         Kind::Jfr => jfr::read(file, part, passed),
         Kind::Collapsed => collapsed::read(file, passed),
         Kind::Pprof => Ok(pprof::read(file, passed)),
+        Kind::Otlp => otlp::read_part(file, part, passed),
         Kind::Speedscope => Ok(speedscope::read(file, passed)),
         Kind::Firefox => Ok(firefox::read(file, passed)),
         Kind::Perf => perf::read(file, passed),

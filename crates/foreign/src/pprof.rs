@@ -140,14 +140,14 @@ impl<'a> Message<'a> {
 
 /// Which measure a value is of, and what it is multiplied with for the builder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Column {
-    measure: Measure,
-    factor: u64,
+pub(crate) struct Column {
+    pub(crate) measure: Measure,
+    pub(crate) factor: u64,
 }
 
 impl Column {
     /// The measure of a type such as `alloc_space` in `bytes`; `None` for what no measure is like.
-    fn of(name: &str, unit: &str) -> Option<Self> {
+    pub(crate) fn of(name: &str, unit: &str) -> Option<Self> {
         let nanos = match unit {
             "nanoseconds" => Some(1),
             "microseconds" => Some(1_000),
@@ -328,7 +328,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn line_of(line: u64) -> Line {
+pub(crate) fn line_of(line: u64) -> Line {
     match u32::try_from(line) {
         Ok(line) if line > 0 && line <= i32::MAX as u32 => Line::Number(line),
         _ => Line::Unknown,

@@ -81,6 +81,7 @@ impl FileKind {
             Self::Foreign(Foreign::Speedscope) => "a profile for speedscope",
             Self::Foreign(Foreign::Firefox) => "a profile for the Firefox Profiler",
             Self::Foreign(Foreign::Perf) => "the output of perf script",
+            Self::Foreign(Foreign::Otlp) => "profiles of OpenTelemetry",
             Self::OldRecording => "a recording of Flight Recorder of JDK 7 to 10",
             Self::Tar => "a tar archive",
             Self::ThreadDump => "a thread dump (jstack)",

@@ -15,12 +15,13 @@ const FIXED: usize = 10 << 20;
 /// Memory for each byte of a file: JSON is held as a tree.
 const PER_BYTE: usize = 128;
 
-const KINDS: [Kind; 5] = [
+const KINDS: [Kind; 6] = [
     Kind::Collapsed,
     Kind::Perf,
     Kind::Pprof,
     Kind::Speedscope,
     Kind::Firefox,
+    Kind::Otlp,
 ];
 
 fuzz_target!(|file: &[u8]| {

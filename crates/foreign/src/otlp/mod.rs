@@ -1,6 +1,9 @@
 //! Reads profiles as OpenTelemetry has them, and the answers of their receivers; [`request`] of `hprof-stacks` writes them.
 
+mod file;
 pub mod read;
+
+pub(crate) use file::{is_at, read_part, span};
 
 #[cfg(test)]
 mod tests;

@@ -52,6 +52,17 @@ pub struct Point {
     pub value: u64,
 }
 
+/// Where the code of a frame is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// Its file; empty if the sender does not say it.
+    pub file: String,
+    /// Its line; 0 if the sender does not say it.
+    pub line: u64,
+    /// The type of the frame, such as `jvm`, `native` or `kernel`; empty if the sender does not say it.
+    pub kind: String,
+}
+
 /// A profile of a request, or the part of it that has the same attributes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sent {
@@ -74,6 +85,8 @@ pub struct Sent {
 pub struct Request {
     /// The names of frames.
     pub names: Vec<String>,
+    /// By name: where its code is, if that was asked for; then names of several lines are several.
+    pub places: Vec<Place>,
     /// Stacks as places of names, the outermost first.
     pub stacks: Vec<Box<[u32]>>,
     /// The names of threads.
@@ -96,6 +109,18 @@ struct Raw<'a> {
 /// # Errors
 /// If it is no such message, or repeats frames without end.
 pub fn read(request: &[u8]) -> Result<Request, Unread> {
+    read_request(request, false)
+}
+
+/// Reads a request, as [`read`] does, with the places of frames.
+///
+/// # Errors
+/// As [`read`] has them.
+pub fn read_with_places(request: &[u8]) -> Result<Request, Unread> {
+    read_request(request, true)
+}
+
+fn read_request(request: &[u8], has_places: bool) -> Result<Request, Unread> {
     let mut dictionary: &[u8] = &[];
     let mut resources: Vec<Vec<(String, String)>> = Vec::new();
     let mut profiles = Vec::new();
@@ -135,6 +160,7 @@ pub fn read(request: &[u8]) -> Result<Request, Unread> {
     let tables = Tables::new(dictionary);
     let layout = signs.found(&tables);
     let mut reader = Reader::new(tables, layout, request.len());
+    reader.has_places = has_places;
     for profile in &profiles {
         reader.profile(&resources[profile.resource], profile.bytes)?;
     }
@@ -176,6 +202,10 @@ fn labels(resource: &[u8]) -> Vec<(String, String)> {
 
 /// Frames for each byte of the request, and for any request. Real ones take less than one for a byte.
 const FRAME_ROOM: (usize, usize) = (4, 1 << 20);
+/// The attribute of a location that says what kind of code it is.
+const FRAME_TYPE: &str = "profile.frame.type";
+/// Bytes of names with places for each byte of the request, and for any request: a long name may be in many lines.
+const NAME_ROOM: (usize, usize) = (16, 4 << 20);
 /// Deeper stacks lose their outermost frames.
 const MAX_DEPTH: usize = 2048;
 
@@ -195,7 +225,12 @@ struct Reader<'a> {
     layout: Layout,
     request: Request,
     room: usize,
+    has_places: bool,
+    /// Bytes that names with places may still take.
+    name_room: usize,
     names: FxHashMap<String, u32>,
+    /// As `names`, where places count.
+    placed: FxHashMap<(String, Place), u32>,
     threads: FxHashMap<String, u32>,
     /// Stacks by their place in the table, or by the range of a profile's locations.
     known: FxHashMap<(u64, u64), u32>,
@@ -211,7 +246,12 @@ impl<'a> Reader<'a> {
             layout,
             request: Request::default(),
             room: length.saturating_mul(per_byte).saturating_add(fixed),
+            has_places: false,
+            name_room: length
+                .saturating_mul(NAME_ROOM.0)
+                .saturating_add(NAME_ROOM.1),
             names: FxHashMap::default(),
+            placed: FxHashMap::default(),
             threads: FxHashMap::default(),
             known: FxHashMap::default(),
             locations: FxHashMap::default(),
@@ -368,25 +408,64 @@ impl<'a> Reader<'a> {
     fn location(&mut self, at: u64) -> Box<[u32]> {
         let mut frames = Vec::new();
         let mut address = 0;
-        let mut lines = Vec::new();
+        let (mut lines, mut attributes) = (Vec::new(), Vec::new());
         for (field, value) in whole(self.tables.location(at)) {
             match (field, value) {
                 (2, Value::Number(number)) => address = number,
-                (3, Value::Bytes(line)) => lines.push(fixed::<2>(line)[1]),
+                (3, Value::Bytes(line)) => lines.push(fixed::<3>(line)),
+                (4, value) if self.has_places => numbers(value, &mut attributes),
                 _ => {}
             }
         }
-        for function in lines.into_iter().take(MAX_DEPTH) {
+        let mut kind = String::new();
+        for attribute in attributes {
+            if let Some((key, value)) = self.tables.attribute(attribute)
+                && key == FRAME_TYPE
+            {
+                kind = value;
+            }
+        }
+        for [_, function, line] in lines.into_iter().take(MAX_DEPTH) {
             if let Some(name) = self.tables.function(function) {
-                frames.push(place(&mut self.names, &mut self.request.names, name));
+                let place = || Place {
+                    file: self.tables.file(function),
+                    line,
+                    kind: kind.clone(),
+                };
+                let place = self.has_places.then(place);
+                frames.push(self.name(name, place));
             }
         }
         if frames.is_empty() {
             // Code without symbols.
-            let name = format!("0x{address:x}");
-            frames.push(place(&mut self.names, &mut self.request.names, name));
+            let place = self.has_places.then(Place::default);
+            frames.push(self.name(format!("0x{address:x}"), place));
         }
         frames.into()
+    }
+
+    /// The place of a frame's name among those of the request.
+    fn name(&mut self, name: String, place_of: Option<Place>) -> u32 {
+        let Self {
+            request, placed, ..
+        } = self;
+        let Some(of) = place_of else {
+            return place(&mut self.names, &mut request.names, name);
+        };
+        let mut key = (name, of);
+        if let Some(&known) = placed.get(&key) {
+            return known;
+        }
+        let bytes = key.0.len() + key.1.file.len() + key.1.kind.len();
+        match self.name_room.checked_sub(bytes) {
+            Some(left) => self.name_room = left,
+            None => key.1 = Place::default(),
+        }
+        *placed.entry(key).or_insert_with_key(|(name, of)| {
+            request.names.push(name.clone());
+            request.places.push(of.clone());
+            request.names.len() as u32 - 1
+        })
     }
 }
 

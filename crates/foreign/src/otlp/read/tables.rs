@@ -58,6 +58,15 @@ impl<'a> Tables<'a> {
         Some(self.string(name)).filter(|name| !name.is_empty())
     }
 
+    /// The file of a function; empty for one that has none.
+    pub(super) fn file(&self, index: u64) -> String {
+        let [_, _, _, file] = fixed(at(&self.functions, index).unwrap_or_default());
+        match file {
+            0 => String::new(),
+            file => self.string(file),
+        }
+    }
+
     /// The locations of a stack, innermost first.
     pub(super) fn stack(&self, index: u64) -> Vec<u64> {
         let mut locations = Vec::new();

@@ -20,8 +20,6 @@ const MOST_INDENT_SMALL = 96;
 const LEAST_WIDTH = 48;
 /** Rows of a table in which empty columns are looked for. */
 const MOST_LOOKED_AT = 200;
-/** A table in a narrower place than this has rows as blocks, as on a phone, if its columns need more: numbers would be cut off. */
-const BLOCKS_BELOW = 700;
 const MINOR = new Set(["percent", "type", "object", "declared_in", "index", "class_name"]);
 
 export interface GridProps {
@@ -35,6 +33,8 @@ export interface GridProps {
   isSelected?: ((row: Row) => boolean) | undefined;
   /** Grows with its rows up to this many pixels, instead of filling its place. */
   most?: number;
+  /** It shares its line with another part: rows are blocks where columns would be cut off. */
+  beside?: boolean;
   empty: string;
 }
 
@@ -46,7 +46,7 @@ export function Grid(props: GridProps) {
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [room, setRoom] = useState(400);
-  const [width, setWidth] = useState(BLOCKS_BELOW);
+  const [width, setWidth] = useState(Infinity);
   const [active, setPlace] = useState(0);
   const key = useRef<string | null>(null);
   const setActive = (index: number) => {
@@ -63,7 +63,7 @@ export function Grid(props: GridProps) {
   // Widths that were drawn, by column.
   const [drawn, setDrawn] = useState<Record<string, number>>({});
   const widths = useMemo(() => columnWidths(columns, isSmall, drawn), [columns, texts.value, isSmall, drawn]);
-  const isBlocks = narrow.value || (!isSmall && !Object.keys(drawn).length && width < BLOCKS_BELOW && width < widths.least);
+  const isBlocks = narrow.value || (props.beside && !Object.keys(drawn).length && width < widths.least);
   const mostIndent = isSmall || isBlocks ? MOST_INDENT_SMALL : MOST_INDENT;
   const indent = (levels: number) => Math.min(levels * INDENT, mostIndent);
   // In blocks numbers stand below the name, two or more in a line, and texts in lines of their own.

@@ -43,6 +43,8 @@ export interface TableProps {
   onPick?: (row: Row) => void;
   isSelected?: (row: Row) => boolean;
   most?: number;
+  /** It shares its line with another part: rows are blocks where columns would be cut off. */
+  beside?: boolean;
   /** Leaves the tools away while there is nothing to filter. */
   plain?: boolean;
   /** The order that the server gives without `sort`, for the arrow in the header. */
@@ -109,7 +111,7 @@ export function Table(props: TableProps) {
       {!shownModel.ready && !model.failure && <Skeleton lines={10} />}
       {shownModel.ready && !(isEmpty && shownModel.notes.length > 0) && (
         <Grid model={shownModel} label={shown(props.label)} sort={state.sort ?? props.order ?? null} onSort={(sort) => state.set({ sort })} actions={props.actions} onPick={props.onPick} isSelected={props.isSelected}
-          {...(props.most ? { most: props.most } : {})} empty={state.filter ? t.nothing : t.empty} />
+          {...(props.most ? { most: props.most } : {})} beside={props.beside ?? false} empty={state.filter ? t.nothing : t.empty} />
       )}
     </div>
   );

@@ -24,7 +24,7 @@ export function Threads({ dump }: { dump: Dump }) {
   };
   return (
     <div class="split">
-      <Table path={`dumps/${dump.id}/threads`} state={state} label={t.views["threads"]![0]} actions={actions} onPick={pick} isSelected={(row) => (thread ? row.object === thread : isSelectedRow(row))} files />
+      <Table path={`dumps/${dump.id}/threads`} state={state} label={t.views["threads"]![0]} actions={actions} onPick={pick} isSelected={(row) => (thread ? row.object === thread : isSelectedRow(row))} beside files />
       <section class="stack-part" aria-labelledby="stack-title" tabIndex={0}>
         {thread ? <Stack key={thread} dump={dump} thread={thread} /> : <p class="dim" id="stack-title">{t.thread.pick}</p>}
       </section>
