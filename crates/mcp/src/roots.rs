@@ -288,7 +288,13 @@ fn kind(file: &File, path: &Path) -> Option<&'static str> {
     } else if has(b"[gc") || has(b"GC(0)") || has(b"[GC ") || has(b"Using G1") {
         Some("garbage collection log")
     } else {
-        let known = [".collapsed", ".folded", ".speedscope.json", ".pprof"];
+        let known = [
+            ".collapsed",
+            ".folded",
+            ".speedscope.json",
+            ".pprof",
+            ".otlp",
+        ];
         known
             .iter()
             .any(|ending| name.ends_with(ending))

@@ -315,8 +315,10 @@ impl Reader<'_> {
         let line = line_of(place.line);
         // As the agent names such frames.
         let frame = match &*place.kind {
-            kind @ ("native" | "kernel") if !text.starts_with('[') => {
-                let text = format!("[{kind}] {text}");
+            kind @ ("native" | "kernel") => {
+                let prefix = format!("[{kind}] ");
+                let text = text.strip_prefix(&prefix).unwrap_or(text);
+                let text = format!("{prefix}{text}");
                 self.builder.frame("", &text, file, line)
             }
             _ => self.builder.named_frame(text, file, line),
