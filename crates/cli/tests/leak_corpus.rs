@@ -45,7 +45,7 @@ const BEFORE: &str = "HPROF_RS_COMMAND_BEFORE";
 /// The variable with the page of the table, which keeps the earlier version's sentences when there is no such command.
 const PAGE: &str = "HPROF_RS_LEAK_PAGE";
 
-/// What stands for a sentence about a heap of which nothing is said.
+/// Stands for the sentence about a heap of which nothing is said.
 const NOTHING: &str = "nothing";
 
 /// A case and its answer, as the program declares it.
@@ -183,7 +183,7 @@ struct Judged {
     wrong: Vec<String>,
 }
 
-/// What an earlier version said.
+/// The answer of an earlier version.
 struct Before {
     headline: Option<String>,
     is_right: bool,
@@ -397,7 +397,7 @@ fn missing(place: &str, text: &str, words: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// What `leaks` of a command says about a dump.
+/// The JSON of a command's `leaks` about a dump.
 fn leaks(command: &Path, dump: &Path) -> Value {
     let mut command = Command::new(command);
     command.args(["leaks", "--json", "--no-index"]).arg(dump);

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -114,6 +115,33 @@ pub struct CostsOverTime {
     pub lanes: Vec<Lane>,
     /// Limits of the answer, as sentences.
     pub notes: Vec<String>,
+}
+
+/// Why a question has no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Nothing {
+    /// The window has no values of these series.
+    NoSeries,
+    /// It has values of other kinds only.
+    OtherKinds {
+        /// The kind of the question.
+        asked: String,
+        /// The kinds that there are.
+        there: Vec<String>,
+    },
+}
+
+impl fmt::Display for Nothing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSeries => f.write_str("no series of the selector has values in this window"),
+            Self::OtherKinds { asked, there } => write!(
+                f,
+                "no series of the selector has {asked} in this window; there are {}",
+                there.join(", ")
+            ),
+        }
+    }
 }
 
 /// The unit of values in answers: times are in milliseconds there.
@@ -269,11 +297,11 @@ impl Pushed {
         Ok(sums)
     }
 
-    /// A sentence for a question that nothing answers.
+    /// Why a question has no answer.
     ///
     /// # Errors
     /// If the query makes no sense.
-    pub fn nothing(&self, query: &CostsQuery, window: Window) -> Result<String, QueryError> {
+    pub fn nothing(&self, query: &CostsQuery, window: Window) -> Result<Nothing, QueryError> {
         let series = SeriesQuery {
             selector: query.selector.clone(),
         };
@@ -282,12 +310,11 @@ impl Pushed {
         kinds.sort();
         kinds.dedup();
         Ok(match kinds.is_empty() {
-            true => "no series of the selector has values in this window".to_owned(),
-            false => format!(
-                "no series of the selector has {} in this window; there are {}",
-                query.kind,
-                kinds.join(", ")
-            ),
+            true => Nothing::NoSeries,
+            false => Nothing::OtherKinds {
+                asked: query.kind.clone(),
+                there: kinds,
+            },
         })
     }
 
@@ -399,7 +426,7 @@ impl Pushed {
             });
         }
         if lanes.is_empty() {
-            notes.push(self.nothing(query, window)?);
+            notes.push(self.nothing(query, window)?.to_string());
         }
         Ok(CostsOverTime {
             unit: shown_unit(unit.as_deref().unwrap_or_default()).into_owned(),

@@ -37,7 +37,9 @@ use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 
 use parking_lot::{Mutex, RwLock};
 
-pub use answers::{CostsOverTime, CostsQuery, Lane, SeriesFound, SeriesList, SeriesQuery, Window};
+pub use answers::{
+    CostsOverTime, CostsQuery, Lane, Nothing, SeriesFound, SeriesList, SeriesQuery, Window,
+};
 pub use archive::{Archive, Choice, Cost};
 pub use ingest::Ingest;
 pub use keeping::Retention;
@@ -170,7 +172,7 @@ pub struct Decoded {
 }
 
 impl Decoded {
-    /// What the store will keep of it.
+    /// Its profiles that the store does not keep, and why.
     pub fn taken(&self) -> Taken {
         Taken {
             rejected: self.batch.rejected,

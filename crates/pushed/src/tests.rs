@@ -223,13 +223,18 @@ fn filters_are_of_stacks() {
     assert_eq!((tree.total, &*unit), (8, "samples"));
     assert_eq!(&*tree.roots[0].name, "idle");
     let nothing = |query: &CostsQuery| store.nothing(query, window).unwrap();
+    let kind = |key: &str| key.to_owned();
     let other = query("service=\"none\"", None);
-    assert!(nothing(&other).contains("no series of the selector"));
+    assert_eq!(nothing(&other), Nothing::NoSeries);
     let other = CostsQuery {
-        kind: "wall".to_owned(),
+        kind: kind("wall"),
         ..question
     };
-    assert!(nothing(&other).contains("there are samples"));
+    let others = Nothing::OtherKinds {
+        asked: kind("wall"),
+        there: vec![kind("samples")],
+    };
+    assert_eq!(nothing(&other), others);
 }
 
 #[test]

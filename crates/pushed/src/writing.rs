@@ -30,7 +30,7 @@ const MAX_AGE: Duration = Duration::from_secs(300);
 /// How long after a failure the next attempt is made.
 const AGAIN: Duration = Duration::from_secs(10);
 
-/// What became of a request that the disk has.
+/// The fate of a request that the disk has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {
     /// It is new.

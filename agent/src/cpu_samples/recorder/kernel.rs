@@ -6,7 +6,7 @@ use crate::os::kernel_stacks;
 use crate::os::perf_event::KernelStacks;
 use crate::report;
 
-/// What has been said of these frames.
+/// Gaps in these frames that were reported.
 #[derive(Default)]
 pub(super) struct Said {
     nameless: bool,
