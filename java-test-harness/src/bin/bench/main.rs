@@ -22,6 +22,7 @@ mod parquet;
 mod postgres;
 mod pushed;
 mod read;
+mod releases;
 mod rewriting;
 mod same;
 mod serve;
@@ -49,6 +50,11 @@ const BENCHMARKS: &[(&str, &str, Benchmark)] = &[
         "javac",
         "the Java compiler on module java.xml: time, CPU, memory",
         cost::javac,
+    ),
+    (
+        "releases",
+        "the Java compiler of each JDK on made sources, by mode: time, CPU",
+        releases::releases,
     ),
     ("hello", "start and end of a JVM, per JDK", cost::hello),
     (
