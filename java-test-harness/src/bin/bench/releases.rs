@@ -13,7 +13,7 @@ use super::cost::{Variant, median_of, noise_of, ratio, rounds};
 use super::figures::{Figure, Figures, Wanted, millis};
 
 /// Classes that are compiled, and the methods of each.
-const CLASSES: usize = 1200;
+const CLASSES: usize = 400;
 const METHODS: usize = 40;
 
 /// The modes whose cost is told.
@@ -28,7 +28,7 @@ const VARIANTS: [Variant; 5] = [
 /// Ratios of CPU time and time of the modes to the compiler without the agent.
 pub fn releases(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     let sources = made_sources()?;
-    for jdk in Jdk::tested() {
+    for jdk in Jdk::releases() {
         let Some(compiler) = Compiler::of(jdk).filter(|_| arguments.chooses(&jdk.to_string()))
         else {
             continue;
