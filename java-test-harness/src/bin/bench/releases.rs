@@ -16,7 +16,7 @@ use super::figures::{Figure, Figures, Wanted, millis};
 const CLASSES: usize = 400;
 const METHODS: usize = 40;
 
-/// The modes whose cost is told.
+/// The modes that are measured.
 const VARIANTS: [Variant; 5] = [
     ("", None),
     ("cpu=samples", Some("cpu=samples,interval=10")),
