@@ -40,7 +40,7 @@ pub enum Kind {
     Firefox,
     /// The text of `perf script`.
     Perf,
-    /// OpenTelemetry's profiles: a request of OTLP, or several behind each other.
+    /// OpenTelemetry's profiles: a request of OTLP.
     Otlp,
 }
 
@@ -71,7 +71,7 @@ pub enum Unreadable {
         minor: u16,
     },
     /// Profiles of OpenTelemetry that are damaged.
-    #[error("{0}: the file is damaged, or cut")]
+    #[error("no profiles of OpenTelemetry can be read: {0}")]
     Otlp(otlp::read::Unread),
     /// Text of which most lines are none of the format.
     #[error(

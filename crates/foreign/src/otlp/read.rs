@@ -34,6 +34,9 @@ pub enum Unread {
     /// Its bytes are no message, or it is cut.
     #[error("byte {0} of the request is no part of an ExportProfilesServiceRequest")]
     Damaged(usize),
+    /// It has several dictionaries, as requests behind each other have: numbers of one mean nothing in another.
+    #[error("the bytes are several requests behind each other; each is to stand by itself")]
+    Several,
     /// Its stacks repeat frames more often than its size allows.
     #[error("the stacks of the request repeat their frames too often for its size")]
     TooLong,
@@ -146,7 +149,8 @@ fn read_request(request: &[u8], has_places: bool) -> Result<Request, Unread> {
                 }
                 resources.push(attributes);
             }
-            (2, Value::Bytes(bytes)) => dictionary = bytes,
+            (2, Value::Bytes(bytes)) if dictionary.is_empty() => dictionary = bytes,
+            (2, Value::Bytes(bytes)) if !bytes.is_empty() => return Err(Unread::Several),
             // An empty message of a later version.
             (_, _) => {}
         }

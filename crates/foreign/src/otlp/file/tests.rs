@@ -3,6 +3,7 @@ use hprof_stacks::pictures::message::Message;
 use proptest::prelude::*;
 
 use super::*;
+use crate::otlp::read::Unread;
 use crate::{Kind, read_part};
 
 const START: u64 = 1_700_000_000_000_000_000;
@@ -200,6 +201,10 @@ fn other_files_are_none() {
         &mut |_| {},
     );
     assert!(matches!(cut, Err(Unreadable::Otlp(_))));
+    // The numbers of one request mean nothing in another.
+    let several = [&*bytes, &bytes].concat();
+    let several = read_part(&several, Kind::Otlp, Part::default(), &mut |_| {});
+    assert!(matches!(several, Err(Unreadable::Otlp(Unread::Several))));
 }
 
 proptest! {
