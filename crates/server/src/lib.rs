@@ -20,6 +20,7 @@ pub mod events;
 #[cfg(feature = "serve")]
 mod farewell;
 pub mod fleet;
+#[cfg(feature = "serve")]
 mod folder_lock;
 mod health;
 pub mod ids;

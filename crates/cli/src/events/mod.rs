@@ -17,8 +17,10 @@ use crate::render::out::tell;
 use crate::{memory, open, what_it_is};
 
 #[cfg(feature = "query")]
+pub use lines::Cell;
+#[cfg(feature = "query")]
 pub use lines::cell;
-pub use lines::{Cell, Line, Lines, Order};
+pub use lines::{Line, Lines, Order};
 
 /// Types that an error names as near.
 const NAMED: usize = 3;
