@@ -223,10 +223,7 @@ fn segment_path(folder: &Path, number: u64) -> PathBuf {
 fn adopt(folder: &Path, index: &Index) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        let number = path
-            .file_stem()
-            .and_then(|stem| stem.to_str()?.parse().ok());
-        if let Some(number) = number
+        if let Some(number) = log::number_of(&path)
             && path.extension().is_some_and(|ending| ending == "seg")
         {
             let segment = Segment::open(&path, number, 0)?;
@@ -243,9 +240,7 @@ fn remove_strangers(folder: &Path, known: &[(u64, u32)]) -> io::Result<u64> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         let ending = path.extension().and_then(|it| it.to_str());
-        let number = path
-            .file_stem()
-            .and_then(|stem| stem.to_str()?.parse().ok());
+        let number = log::number_of(&path);
         let is_known = |number: u64| known.iter().any(|known| known.0 == number);
         match (ending, number) {
             (Some("seg"), Some(number)) => {

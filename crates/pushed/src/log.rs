@@ -154,6 +154,11 @@ fn path(folder: &Path, number: u64) -> PathBuf {
     folder.join(format!("{number:016}.{ENDING}"))
 }
 
+/// The number in the name of a file of the store.
+pub(super) fn number_of(path: &Path) -> Option<u64> {
+    path.file_stem()?.to_str()?.parse().ok()
+}
+
 /// Has the entries of a folder survive a crash of the machine.
 pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
@@ -164,10 +169,7 @@ pub(super) fn files(folder: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        let number = path
-            .file_stem()
-            .and_then(|stem| stem.to_str()?.parse().ok());
-        if let Some(number) = number
+        if let Some(number) = number_of(&path)
             && path.extension().is_some_and(|ending| ending == ENDING)
         {
             files.push((number, path));

@@ -53,7 +53,7 @@ const BENCHMARKS: &[(&str, &str, Benchmark)] = &[
     ),
     (
         "releases",
-        "the Java compiler of each JDK on made sources, by mode: time, CPU",
+        "the Java compiler of each JDK on generated sources, by mode: time, CPU",
         releases::releases,
     ),
     ("hello", "start and end of a JVM, per JDK", cost::hello),

@@ -1,4 +1,5 @@
-//! What the modes cost on each release that has a compiler: `javac` on made sources, which the compilers of all releases from 8 on take.
+//! The cost of each mode on each JDK that has a compiler. The program is `javac`; it compiles generated sources that every release from
+//! 8 on accepts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use super::Arguments;
 use super::cost::{Variant, median_of, noise_of, ratio, rounds};
 use super::figures::{Figure, Figures, Wanted, millis};
 
-/// Classes that are compiled, and the methods of each.
+/// Generated classes, and the methods of each.
 const CLASSES: usize = 400;
 const METHODS: usize = 40;
 
