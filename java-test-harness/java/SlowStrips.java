@@ -10,10 +10,11 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * A call of handle that computes 200 ms of CPU time, sleeps 250 ms, waits 250 ms for a monitor, as long for a lock, and as long for
- * a byte of a socket, in this order. Each part ends a while after it has begun, however busy the machine is.
+ * a byte of a socket, in this order. Each part ends a while after it has begun, however busy the machine is. An argument says how
+ * many milliseconds the parts last that wait.
  */
 public class SlowStrips {
-    static final long PART = 250;
+    static long part = 250;
     static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
     static final Object MONITOR = new Object();
     static final ReentrantLock LOCK = new ReentrantLock();
@@ -29,7 +30,7 @@ public class SlowStrips {
     }
 
     static void sleeps() throws InterruptedException {
-        Thread.sleep(PART);
+        Thread.sleep(part);
     }
 
     static void wantsMonitor() throws InterruptedException {
@@ -39,7 +40,7 @@ public class SlowStrips {
             synchronized (MONITOR) {
                 held.countDown();
                 waitFor(caller, Thread.State.BLOCKED);
-                Thread.sleep(PART);
+                Thread.sleep(part);
             }
         });
         held.await();
@@ -56,7 +57,7 @@ public class SlowStrips {
             while (!LOCK.hasQueuedThreads()) {
                 Thread.sleep(1);
             }
-            Thread.sleep(PART);
+            Thread.sleep(part);
             LOCK.unlock();
         });
         held.await();
@@ -69,7 +70,7 @@ public class SlowStrips {
                 Socket client = new Socket(server.getInetAddress(), server.getLocalPort());
                 Socket peer = server.accept()) {
             start(() -> {
-                Thread.sleep(PART);
+                Thread.sleep(part);
                 peer.getOutputStream().write(1);
             });
             InputStream in = client.getInputStream();
@@ -107,6 +108,9 @@ public class SlowStrips {
     }
 
     public static void main(String[] args) throws Exception {
+        if (args.length > 0) {
+            part = Long.parseLong(args[0]);
+        }
         handle();
     }
 }

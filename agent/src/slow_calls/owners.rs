@@ -21,6 +21,8 @@ use crate::vm::{Jni, LocalRef, Ref, Vm};
 const EACH: Duration = Duration::from_millis(50);
 /// Looks take at most a hundredth of the time: the VM stops the program to find the owner of a monitor.
 const MOST_SHARE: u32 = 100;
+/// The last looks, the shortest of which says what a look takes: a busy machine takes the processor from single ones.
+const LAST: usize = 4;
 /// Threads that a look sees at most.
 const MOST_THREADS: usize = 16;
 /// Owners that wait for the ends of calls, at most.
@@ -86,14 +88,16 @@ impl Owners {
 #[derive(Debug)]
 pub(super) struct Watch {
     looked: Instant,
-    took: Duration,
+    looks: usize,
+    took: [Duration; LAST],
 }
 
 impl Default for Watch {
     fn default() -> Self {
         Self {
             looked: Instant::now(),
-            took: Duration::ZERO,
+            looks: 0,
+            took: [Duration::ZERO; LAST],
         }
     }
 }
@@ -101,17 +105,30 @@ impl Default for Watch {
 impl Watch {
     /// Looks, if it is time.
     pub(super) fn look(&mut self, slow: &SlowCalls, cx: &mut Context<'_>) {
-        if self.looked.elapsed() < EACH.max(self.took * MOST_SHARE) {
+        if self.looked.elapsed() < self.pause() {
             return;
         }
         self.looked = Instant::now();
-        slow.see_owners(cx);
-        self.took = self.looked.elapsed();
+        if slow.see_owners(cx) {
+            self.add(self.looked.elapsed());
+        }
+    }
+
+    fn add(&mut self, took: Duration) {
+        self.took[self.looks % LAST] = took;
+        self.looks += 1;
+    }
+
+    /// The time from one look to the next.
+    fn pause(&self) -> Duration {
+        let took = self.took.iter().min().copied().unwrap_or_default();
+        EACH.max(took * MOST_SHARE)
     }
 }
 
 impl SlowCalls {
-    fn see_owners(&self, cx: &mut Context<'_>) {
+    /// Sees who has the locks of long calls; false if there is no such call.
+    fn see_owners(&self, cx: &mut Context<'_>) -> bool {
         let now = monotonic_nanos();
         let is_long = |began: u64| u128::from(now.saturating_sub(began)) >= EACH.as_nanos();
         let running = self.memory.running();
@@ -121,7 +138,7 @@ impl SlowCalls {
             .map(|call| call.tid)
             .collect();
         if long.is_empty() {
-            return;
+            return false;
         }
         let jni = &*cx.vm.jni.large_local_frame();
         // References are made in the innermost frame only.
@@ -147,6 +164,7 @@ impl SlowCalls {
             let at = monotonic_nanos();
             self.owners.add(Seen { tid, at, owner });
         }
+        true
     }
 
     /// The lock that a thread waits for, and the thread that has it, if both are known.
@@ -220,6 +238,18 @@ impl SlowCalls {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_look_from_which_the_processor_was_taken_delays_none() {
+        let mut watch = Watch::default();
+        let [short, long] = [1, 40].map(Duration::from_millis);
+        for took in [short, short, long, short, long, long, long] {
+            watch.add(took);
+            assert!(watch.pause() <= short * MOST_SHARE);
+        }
+        watch.add(long);
+        assert_eq!(watch.pause(), long * MOST_SHARE);
+    }
 
     #[test]
     fn owners_of_a_call_count_up_while_they_stay() {

@@ -216,7 +216,8 @@ fn a_jvm_of_a_script_without_a_sample_leaves_no_profile_and_says_so() {
     let scene = Scene::new();
     let (java, burn) = (java(), burn());
     fs::write(scene.path("java.hprof.txt"), "earlier").unwrap();
-    let options = "cpu=samples,interval=100000";
+    // The first moment of a thread is random within its interval, so the chance of a sample is the CPU time of a JVM in it.
+    let options = "cpu=samples,interval=1000000000";
     let script = "\"$0\" \"$1\" 1 0";
     let arguments = [
         "run", "--agent", options, "--", "sh", "-c", script, &java, &burn,

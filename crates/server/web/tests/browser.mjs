@@ -23,7 +23,7 @@ export function launch() {
 /** A page of the mock that fails its test on an error of the script, the policy or the console. */
 export async function openPage(browser, address, { viewport = LAPTOP, ...more } = {}) {
   const context = await browser.newContext({ viewport, ...more });
-  context.setDefaultTimeout(60_000);
+  context.setDefaultTimeout(180_000);
   const page = await context.newPage();
   const errors = [];
   page.on("pageerror", (error) => errors.push(error.message));

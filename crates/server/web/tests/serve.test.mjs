@@ -17,7 +17,7 @@ const HEAP = join(data, "hprof-32.bin");
 const SITES = join(data, "heap-sites-b.hprof");
 const CPU = join(data, "cpu-samples-b.hprof");
 const MORE = (process.env.HPROF_RS_DUMPS ?? "").split(":").filter((path) => path);
-const TIMEOUT = 60_000;
+const TIMEOUT = 180_000;
 
 let child;
 let link;
@@ -301,7 +301,7 @@ test("a running JVM is attached to, its flame graph grows, and it continues afte
   const jvm = spawn(java, [source], { stdio: "ignore" });
   try {
     const { page, close } = await open();
-    const line = page.locator("li.dump", { hasText: `PID ${jvm.pid}` });
+    const line = page.locator("li.dump", { hasText: new RegExp(`PID ${jvm.pid}\\b`) });
     await line.getByRole("link", { name: /^Watch/ }).click();
     await page.waitForURL(`**/jvms/${jvm.pid}`);
     await page.getByRole("button", { name: "Attach and record" }).click();
