@@ -12,7 +12,7 @@ longest=(pages_in_a_browser attach leak_corpus serve commands cpu_times secrets 
   detach safety gc basics embedded_library report_page record windows)
 
 # Process ids of jobs, and the name of each.
-declare -A names_of_jobs
+declare -A names_of_jobs=()
 
 # Notes the files that `cargo test` with these arguments would run.
 enqueue() {

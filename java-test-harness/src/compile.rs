@@ -10,7 +10,8 @@ use std::sync::OnceLock;
 use crate::Jdk;
 use crate::agent::{target_folder, workspace};
 
-/// The folder with the programs' sources, one file per program, in the unnamed package.
+/// The folder with the programs' sources, one file per program, in the unnamed package. Folders in it are packages that stand for
+/// those of others.
 pub fn java_sources() -> PathBuf {
     workspace().join("java-test-harness/java")
 }
@@ -203,11 +204,13 @@ fn make_agent(jdk: &Jdk, folder: &Path, name: &str, class: &str, text: &str) {
 fn sources_in(folder: &Path) -> Vec<PathBuf> {
     let entries =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut sources: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    sources.retain(|path| {
+    let paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    let (folders, files): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| path.is_dir());
+    let mut sources: Vec<PathBuf> = folders.iter().flat_map(|it| sources_in(it)).collect();
+    sources.extend(files.into_iter().filter(|path| {
         path.extension()
             .is_some_and(|extension| extension == "java")
-    });
+    }));
     sources.sort();
     sources
 }

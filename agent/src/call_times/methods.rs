@@ -65,6 +65,7 @@ const LEFT_ALONE: &[&[u8]] = &[
     b"java/lang/VirtualThread",
     b"java/lang/BaseVirtualThread",
     b"java/lang/ThreadBuilders",
+    b"java/lang/HprofContexts",
     b"java/lang/HprofLock",
     b"java/lang/HprofSlow",
     b"java/lang/HprofSpan",

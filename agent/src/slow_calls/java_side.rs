@@ -7,6 +7,7 @@ use hprof_native_headers as raw;
 use jni_sys::{JNIEnv, jclass, jint, jlong, jobject};
 
 use super::SlowCalls;
+use super::contexts;
 use super::memory::Memory;
 use super::methods::HOOK_CLASS;
 use crate::os::timer::current_cpu_nanos;
@@ -21,6 +22,9 @@ const STARTED_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofSlow$Starte
 /// The class that programs call, and its file.
 const SPAN_CLASS: &CStr = c"java/lang/HprofSpan";
 const SPAN_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofSpan.class");
+/// The class that OpenTelemetry's API calls, and its file.
+const CONTEXTS_CLASS: &CStr = c"java/lang/HprofContexts";
+const CONTEXTS_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofContexts.class");
 const EIGHT_CLASS_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofSlow.eight.class");
 const EIGHT_STARTED_FILE: &[u8] =
     include_bytes!("../../hooks/classes/HprofSlow$Started.eight.class");
@@ -76,6 +80,7 @@ impl SlowCalls {
         let hooks = jni.define_boot_class(HOOK_CLASS, &class_file)?;
         jni.define_boot_class(STARTED_CLASS, started)?;
         jni.define_boot_class(SPAN_CLASS, SPAN_FILE)?;
+        jni.define_boot_class(CONTEXTS_CLASS, CONTEXTS_FILE)?;
         *self.hooks.lock() = Some(jni.new_global(hooks.get())?);
         // The class is prepared in the call, see `class_prepare`.
         let event = raw::JVMTI_EVENT_CLASS_PREPARE;
@@ -110,8 +115,9 @@ impl SlowCalls {
         };
         let name = signature.strip_prefix('L');
         let name = name.and_then(|name| name.strip_suffix(';'));
-        name.is_some_and(|name| self.methods.lock().may_match(name.as_bytes()))
-            && self.jvmti.is_modifiable(class)
+        let is_wanted =
+            |name: &[u8]| contexts::is_storage(name) || self.methods.lock().may_match(name);
+        name.is_some_and(|name| is_wanted(name.as_bytes())) && self.jvmti.is_modifiable(class)
     }
 }
 
@@ -176,8 +182,9 @@ pub(super) unsafe extern "C" fn class_file_load(
                 std::slice::from_raw_parts(bytes, len),
             )
         };
-        let changed = slow.methods.lock().rewrite(slow.memory, name, bytes);
-        let Some(changed) = changed else {
+        let timed = slow.methods.lock().rewrite(slow.memory, name, bytes);
+        let told = contexts::with_calls(name, timed.as_deref().unwrap_or(bytes));
+        let Some(changed) = told.or(timed) else {
             return;
         };
         if let Ok((memory, len)) = slow.jvmti.copy_for_vm(&changed) {
@@ -283,10 +290,12 @@ mod tests {
 
     #[test]
     fn spans_are_of_a_class_that_jdk_8_reads() {
-        assert_eq!(
-            SPAN_FILE.get(..8),
-            Some(&[0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 52][..])
-        );
+        for file in [SPAN_FILE, CONTEXTS_FILE] {
+            assert_eq!(
+                file.get(..8),
+                Some(&[0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 52][..])
+            );
+        }
     }
 
     #[test]

@@ -7,11 +7,12 @@
 //!
 //! Spans that the program names are timed as calls are, by a class that the agent brings (`HprofSpan.java`); each name has a number
 //! as a method has. The slowest calls have what else is known: when collections stopped the program ([`pauses`]), who had the locks
-//! that they waited for ([`owners`]), and the request that the program names.
+//! that they waited for ([`owners`]), and the request, which the program or OpenTelemetry's API ([`contexts`]) names.
 //!
 //! Wall time is exact. CPU time is that of the thread, to 50 µs: reading its clock takes longer than most calls. That of a virtual
 //! thread goes with it from carrier to carrier ([`virtual_threads`]).
 
+mod contexts;
 mod java_side;
 mod memory;
 mod methods;

@@ -122,7 +122,7 @@ impl Builder {
     /// A frame of a name such as other tools print: `a.B.m`, `a/B.m` or the symbol of native code.
     pub(crate) fn named_frame(&mut self, name: &str, file: Option<&str>, line: Line) -> FrameIndex {
         let (class, method) = crate::frames::split(name);
-        self.frame(&class, method, file, line)
+        self.frame(&class, &method, file, line)
     }
 
     /// The name of a class.

@@ -1,13 +1,25 @@
 //! Names of frames as other tools print them.
 
+use std::borrow::Cow;
+
 use hprof_java_names::source_form;
 
-/// The marks that async-profiler puts behind a name: how it was compiled, or the kernel.
-const MARKS: [&str; 5] = ["_[j]", "_[i]", "_[0]", "_[1]", "_[k]"];
+/// The marks that async-profiler puts behind the name of a Java method: how it was compiled.
+const MARKS: [&str; 4] = ["_[j]", "_[i]", "_[0]", "_[1]"];
+/// Its mark of a function of the kernel.
+const KERNEL_MARK: &str = "_[k]";
+
+/// The name of a function of the kernel, as the agent writes it.
+pub(crate) fn kernel(function: &str) -> String {
+    format!("[kernel] {function}")
+}
 
 /// The class in source form and the method of a frame. The class is empty for native code and for
 /// whatever is no Java method.
-pub(crate) fn split(name: &str) -> (String, &str) {
+pub(crate) fn split(name: &str) -> (String, Cow<'_, str>) {
+    if let Some(function) = name.strip_suffix(KERNEL_MARK) {
+        return (String::new(), kernel(function).into());
+    }
     let bare = MARKS.iter().find_map(|mark| name.strip_suffix(mark));
     let name = bare.unwrap_or(name);
     let strange = [' ', ':', '(', '*', '&', '[', ']', '!'];
@@ -20,9 +32,9 @@ pub(crate) fn split(name: &str) -> (String, &str) {
                 && !method.is_empty()
                 && !method.starts_with(|c: char| c.is_ascii_digit()) =>
         {
-            (source_form(class), method)
+            (source_form(class), method.into())
         }
-        _ => (String::new(), name),
+        _ => (String::new(), name.into()),
     }
 }
 
@@ -40,8 +52,10 @@ mod tests {
             ("std::sort(int*)", "", "std::sort(int*)"),
             ("main", "", "main"),
             ("[unknown]", "", "[unknown]"),
+            ("do_syscall_64_[k]", "", "[kernel] do_syscall_64"),
+            ("do_futex.part.0_[k]", "", "[kernel] do_futex.part.0"),
         ] {
-            assert_eq!(split(name), (class.to_owned(), method));
+            assert_eq!(split(name), (class.to_owned(), method.into()));
         }
     }
 }

@@ -15,6 +15,8 @@ use crate::{Kind, NotShown, Note, Profile, Unreadable};
 const LOOKED_AT: usize = 200;
 /// Names of events that are counted apart; those of a file of garbage would be without end.
 const MAX_EVENTS: usize = 100;
+/// How the files of functions of the kernel and its modules begin.
+const KERNEL_FILES: [&str; 2] = ["[kernel.", "/lib/modules/"];
 
 /// The first line of a sample.
 #[derive(Debug, PartialEq, Eq)]
@@ -87,6 +89,9 @@ fn name_of<'a>(symbol: &'a str, file: &str) -> Cow<'a, str> {
         let file = file.rsplit('/').next().unwrap_or(file);
         let file = file.trim_matches(['[', ']']);
         return Cow::Owned(format!("[{file}]"));
+    }
+    if KERNEL_FILES.iter().any(|start| file.starts_with(start)) {
+        return Cow::Owned(crate::frames::kernel(bare));
     }
     if let Some((class, method)) = bare.split_once(";::")
         && let Some(class) = class.strip_prefix('L')
@@ -240,9 +245,9 @@ java  4242 1234.568: context-switches:
         found.sort_unstable();
         let expected = [
             ("Interpreter", 0, 1),
+            ("[kernel] do_syscall_64", 1, 1),
             ("[libjvm.so]", 0, 1),
             ("com.example.Work.spin", 1, 1),
-            ("do_syscall_64", 1, 1),
             ("std::sort(int*, int*)", 0, 1),
         ];
         assert_eq!(found, expected);

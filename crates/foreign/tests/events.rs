@@ -100,6 +100,38 @@ fn sleeping_samples_of_async_profiler_are_no_cpu_time() {
     assert_eq!(total(&profile, Measure::Samples), 2);
 }
 
+/// The agent writes functions of the kernel so, and pictures know them by that.
+#[test]
+fn functions_of_the_kernel_are_marked() {
+    let mut types = metadata();
+    let fields = [
+        ("method", 20, "pool"),
+        ("lineNumber", 10, ""),
+        ("type", 27, "pool"),
+    ];
+    types.class(21, "jdk.types.StackFrame", &fields);
+    // The frame without a type, after three classes.
+    types.classes.remove(3);
+    let named = |names: &[&str]| {
+        let entries = (1..).zip(names);
+        let entries = entries.flat_map(|(key, name)| [number(key), text(name.as_bytes())].concat());
+        entries.collect::<Vec<u8>>()
+    };
+    let kernel = 3;
+    let pools = checkpoint(&[
+        (24, 3, named(&["", "do_futex", "write"])),
+        (23, 1, numbers(&[1, 1])),
+        (20, 2, numbers(&[1, 1, 2, 2, 1, 3])),
+        (22, 1, numbers(&[1, 2, 1, 0, kernel, 2, 0, 2])),
+        (25, 1, numbers(&[1, 4242])),
+        (27, 3, named(&["Interpreted", "Native", "Kernel"])),
+    ]);
+    let profile = profile(&[types.event(), pools, event(30, &numbers(&[1, 1]))]);
+    let costs = by_method(&profile.stacks, &profile.weights[0]);
+    let names: Vec<_> = costs.iter().map(|it| (&*it.name, it.own)).collect();
+    assert_eq!(names, [("[kernel] do_futex", 1), ("write", 0)]);
+}
+
 #[test]
 fn events_of_datadog_and_malloc_are_shown() {
     let mut types = metadata();

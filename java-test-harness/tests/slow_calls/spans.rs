@@ -195,3 +195,63 @@ fn the_example_of_the_docs_is_what_is_tested() {
     let read = |path: &str| std::fs::read(root.join(path)).expect("a source");
     assert!(read("java/Spans.java") == read("../docs/examples/Spans.java"));
 }
+
+/// The trace ids of the calls of `SlowRequests.handle`, in the order of time.
+fn requests(slow: &Slow) -> Vec<(Option<&str>, Option<&str>)> {
+    let mut calls: Vec<_> = method(slow, "SlowRequests.handle").slowest.iter().collect();
+    calls.sort_by_key(|call| call.began);
+    let ids = calls
+        .iter()
+        .map(|call| (call.trace_id.as_deref(), call.span_id.as_deref()));
+    ids.collect()
+}
+
+const A: (Option<&str>, Option<&str>) = (
+    Some("4bf92f3577b34da6a3ce929d0e0e4736"),
+    Some("00f067aa0ba902b7"),
+);
+const B: (Option<&str>, Option<&str>) = (
+    Some("000000000000000000000000000000ab"),
+    Some("ffffffffffffffff"),
+);
+const NONE: (Option<&str>, Option<&str>) = (None, None);
+
+/// The program calls OpenTelemetry's API, and nothing of the agent.
+#[test]
+fn contexts_of_opentelemetry_name_the_requests() {
+    each_jdk(|jdk| {
+        let outcome = Run::new(jdk)
+            .jvm_args(["-Xverify:all", "-Xcheck:jni"])
+            .agent("slow=SlowRequests.handle")
+            .class("SlowRequests")
+            .run()
+            .expect_status(0);
+        let slow = slow_of(&outcome.path("java.hprof.txt"));
+        assert_eq!(requests(&slow), [NONE, A, B, A, NONE, NONE]);
+        let text = String::from_utf8(outcome.bytes("java.hprof.txt")).unwrap();
+        assert!(text.contains(" internal_errors=0"), "{text}");
+    });
+}
+
+/// The classes of the API are there when the agent comes, and stay as they were when it has gone.
+#[test]
+fn an_attached_agent_learns_requests_while_it_is_there() {
+    // The jcmd of JDK 8 loads no agents.
+    each_release_since(11, |jdk| {
+        let running = Run::new(jdk).class("Late").args(["SlowRequests"]).start();
+        running.wait_for_line("ready");
+        round(&running, 1);
+        for (file, number) in [("first.txt", 2), ("second.txt", 4)] {
+            attach(&running, &format!("slow=SlowRequests.handle,file={file}"));
+            round(&running, number);
+            ask(&running, "detach");
+            round(&running, number + 1);
+        }
+        std::fs::write(running.path("end"), "").unwrap();
+        let outcome: Outcome = running.finish().expect_status(0);
+        for file in ["first.txt", "second.txt"] {
+            let slow = slow_of(&outcome.path(file));
+            assert_eq!(requests(&slow), [NONE, A, B, A, NONE, NONE], "{file}");
+        }
+    });
+}

@@ -111,7 +111,7 @@ impl Calls {
             return Err(ReadError::Calls(match (contents.slow.is_there(), calls.is_empty()) {
                 (false, _) => NO_CALLS.to_owned(),
                 (true, true) => format!(
-                    "none of the slowest calls worked for the request {id:?}; a program names its requests by HprofSpan.context, and \
+                    "none of the slowest calls worked for the request {id:?}; a program names its requests by OpenTelemetry's API or HprofSpan.context, and \
                      the ten slowest calls of each method have them"
                 ),
                 (true, false) => {

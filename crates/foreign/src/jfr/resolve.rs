@@ -47,8 +47,10 @@ enum FrameKind {
     Java,
     /// A native method of Java.
     NativeMethod,
-    /// A function of a library or of the kernel.
+    /// A function of a library.
     Symbol,
+    /// A function of the kernel.
+    Kernel,
 }
 
 /// Looks up one chunk.
@@ -347,16 +349,21 @@ impl<'a, 'b> Names<'a, 'b> {
         }
         let kind = self.kind(kind);
         let line = match (kind, frame.line) {
-            (FrameKind::NativeMethod | FrameKind::Symbol, _) => Line::Native,
+            (FrameKind::NativeMethod | FrameKind::Symbol | FrameKind::Kernel, _) => Line::Native,
             (FrameKind::Java, line) if line > 0 && line <= i32::MAX as u32 => Line::Number(line),
             (FrameKind::Java, _) => Line::Unknown,
         };
         let (class, name) = &self.methods[&method];
-        let class = match kind {
-            FrameKind::Symbol => "",
-            FrameKind::Java | FrameKind::NativeMethod => class,
+        let index = match kind {
+            FrameKind::Kernel => {
+                let name = crate::frames::kernel(name);
+                self.builder.frame("", &name, None, line)
+            }
+            FrameKind::Symbol => self.builder.frame("", name, None, line),
+            FrameKind::Java | FrameKind::NativeMethod => {
+                self.builder.frame(class, name, None, line)
+            }
         };
-        let index = self.builder.frame(class, name, None, line);
         self.frames.insert(frame, index);
         index
     }
@@ -382,7 +389,8 @@ impl<'a, 'b> Names<'a, 'b> {
             return known;
         }
         let found = match (&*self.text(kind), self.has_libraries) {
-            ("Native" | "C++" | "Kernel", true) => FrameKind::Symbol,
+            ("Kernel", true) => FrameKind::Kernel,
+            ("Native" | "C++", true) => FrameKind::Symbol,
             ("Native", false) => FrameKind::NativeMethod,
             _ => FrameKind::Java,
         };
