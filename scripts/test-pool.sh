@@ -3,13 +3,12 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154
 
-# Cargo runs one file of tests after the other. Half of the time of a test is waiting, and a file whose last test is long
-# leaves the cores to themselves, so files run side by side, two tests of each, those first that take longest.
+# Cargo runs one file of tests after the other. Half of the time of a test is waiting, so three files run side by side: of the agent,
+# of everything else, and of what needs a browser or little of the machine. More at once makes all of them slower, as many
+# programs of tests compute until a time is over. Who has run all of its own helps the others.
 export RUST_TEST_THREADS=${RUST_TEST_THREADS:-2}
-workers=$(($(nproc) + 2))
-longest=(pages_in_a_browser attach leak_corpus serve commands cpu_times secrets findings late_cpu_times pages mangled documents
-  transformers build_tools hprof_analysis recordings packaging memcheck heap_sites truth monitors walker memory large_dumps heap_faults
-  detach safety gc basics embedded_library report_page record windows)
+# A file with one long test comes first, so that no other is left alone with it.
+longest=(leak_corpus attach serve secrets mangled)
 
 # Process ids of jobs, and the name of each.
 declare -A names_of_jobs=()
@@ -45,44 +44,84 @@ run_entry() {
   return "$status"
 }
 
-# Jobs of the pool in the order in which they start: the names of functions, and of files that have been noted.
-in_order() {
-  local -a left=("$@" "$work"/queue/*)
-  left=("${left[@]##*/}")
+# The files that have been noted and that one of the three runs: `agent`, `others` or `units`, in the order in which they start.
+files_of() {
+  local entry name
+  local -a of=()
+  for entry in "$work"/queue/*; do
+    [ -d "$entry" ] || continue
+    name=${entry##*/}
+    case $name:$(<"$entry/folder") in
+      hprof_* | java_test_*) [ "$1" != units ] || of+=("$name") ;;
+      *:*/java-test-harness) [ "$1" != agent ] || of+=("$name") ;;
+      *) [ "$1" != others ] || of+=("$name") ;;
+    esac
+  done
+  [ ${#of[@]} != 0 ] || return 0
   {
-    for name in "${longest[@]}"; do printf '%s\n' "${left[@]}" | grep -x -e "$name" -e "$name-[0-9a-f]*" || true; done
-    printf '%s\n' "${left[@]}"
+    for name in "${longest[@]}"; do printf '%s\n' "${of[@]}" | grep -x -e "$name-[0-9a-f]*" || true; done
+    printf '%s\n' "${of[@]}"
   } | awk '!seen[$0]++'
 }
 
-# Waits for one job to end, and prints what it has printed.
+# Waits for one job to end, and prints what it has printed. `ended` is its process.
 await_job() {
   local job='' status=0 name more
   wait -n -p job "${!names_of_jobs[@]}" || status=$?
   name=${names_of_jobs[$job]}
   unset "names_of_jobs[$job]"
-  cat "$work/log.$name"
+  # Logs that are left are those of jobs that run.
+  mv "$work/log.$name" "$work/ended.$name"
+  cat "$work/ended.$name"
   [ $status = 0 ] || failed="${failed:+$failed and }${name%-????????????????}"
   mapfile -t more < <(cat "$work/summary.$job" 2>/dev/null)
   summary+=("${more[@]}")
   rm -f "$work/summary.$job"
+  ended=$job
+}
+
+# Starts one job beside what runs: a function of steps, or a file that has been noted.
+start_job() {
+  # A group of processes each, which can be ended.
+  set -m
+  if [ -d "$work/queue/$1" ]; then run_entry "$1" >"$work/log.$1" 2>&1 </dev/null &
+  else
+    (summary=(); failed=; "$1"; printf '%s\n' "${summary[@]}" >"$work/summary.$BASHPID"; [ -z "$failed" ]) \
+      >"$work/log.$1" 2>&1 </dev/null &
+  fi
+  names_of_jobs[$!]=$1
+  set +m
+  started=$!
 }
 
 # Runs what has been noted, and these functions of steps.
 pool() {
-  local job jobs
-  mapfile -t jobs < <(in_order "$@")
-  for job in "${jobs[@]}"; do
-    while ((${#names_of_jobs[@]} >= workers)); do await_job; done
-    # A group of processes each, which can be ended.
-    set -m
-    if [ -d "$work/queue/$job" ]; then run_entry "$job" >"$work/log.$job" 2>&1 </dev/null &
-    else
-      (summary=(); failed=; "$job"; printf '%s\n' "${summary[@]}" >"$work/summary.$BASHPID"; [ -z "$failed" ]) \
-        >"$work/log.$job" 2>&1 </dev/null &
-    fi
-    names_of_jobs[$!]=$job
-    set +m
+  local -a agent others units
+  local started who
+  local -A runs=() job_of=()
+  mapfile -t agent < <(files_of agent)
+  mapfile -t others < <(files_of others)
+  mapfile -t units < <(files_of units)
+  units=("$@" "${units[@]}")
+  while :; do
+    for who in agent others units; do
+      [ -z "${runs[$who]:-}" ] || continue
+      local -n own=$who
+      local -n other=$([ "$who" = agent ] && echo others || echo agent)
+      if ((${#own[@]} > 0)); then
+        start_job "${own[0]}"
+        own=("${own[@]:1}")
+      elif [ "$who" != units ] && ((${#other[@]} > 0)); then
+        start_job "${other[0]}"
+        other=("${other[@]:1}")
+      else
+        continue
+      fi
+      runs[$who]=$started
+      job_of[$started]=$who
+    done
+    ((${#names_of_jobs[@]} > 0)) || break
+    await_job
+    unset "runs[${job_of[$ended]}]"
   done
-  while ((${#names_of_jobs[@]} > 0)); do await_job; done
 }

@@ -5,7 +5,8 @@ import io.opentelemetry.context.ThreadLocalContextStorage;
 
 /**
  * Six calls of handle, by a program that knows nothing of the agent: for no request, for the request A, for B within it, for A
- * again, in a context without a span, and for no request. Another thread works for B all the while, and calls nothing.
+ * again, in a context without a span, and for no request. Another thread works for B all the while, and calls nothing. With the
+ * argument "many", 40 calls of waits before, 2 ms each, of which every second one is for a request of its own, from 1 on.
  */
 @SuppressWarnings("try")
 public class SlowRequests {
@@ -25,7 +26,23 @@ public class SlowRequests {
         sink++;
     }
 
+    static void waits() throws InterruptedException {
+        Thread.sleep(2);
+    }
+
+    static void many() throws InterruptedException {
+        for (int number = 1; number <= 20; number++) {
+            try (Scope scope = attach(context(String.format("%032x", number), String.format("%016x", 1000 + number)))) {
+                waits();
+            }
+            waits();
+        }
+    }
+
     public static void main(String[] args) throws Exception {
+        if (args.length > 0) {
+            many();
+        }
         Thread other = new Thread(() -> {
             try (Scope b = attach(B)) {
                 sink++;

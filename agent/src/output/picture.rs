@@ -26,6 +26,7 @@ use hprof_stacks::pictures::page::{Beside, Start};
 use hprof_stacks::pictures::profile::{Profile, View, all_weights};
 use hprof_stacks::pictures::times::Times;
 use hprof_stacks::pictures::{collapsed, page, pprof, speedscope};
+use hprof_stacks::requests::Requests;
 use hprof_stacks::slow::Slow;
 use hprof_stacks::slow_table::{Most, SlowTable};
 use hprof_stacks::timeline::{Timeline, Window};
@@ -211,6 +212,7 @@ impl PictureRecorder {
             resource: &attributes,
             span: Window { from, to },
             timeline: None,
+            requests: &Requests::default(),
             id,
             version: env!("CARGO_PKG_VERSION"),
         };

@@ -255,8 +255,8 @@ impl SlowCalls {
             // Its samples are not those of the span.
             thread.serial = None;
         }
+        let context = self.memory.context(thread.tid, first.cast_signed());
         let call = is_among_slowest.then(|| {
-            let context = self.memory.context(thread.tid, first.cast_signed());
             let (trace_id, span_id) = context.map(TraceContext::ids).unzip();
             let owners = match cpu {
                 Some(_) => self.owners.of_call(thread.tid, first, wall),
@@ -282,7 +282,10 @@ impl SlowCalls {
         if is_slow {
             timed.block.count_slow();
             match thread.serial {
-                Some(serial) => timed.spans.add(SlowSpan(began / 1000, wall / 1000, serial)),
+                Some(serial) => {
+                    let span = SlowSpan(began / 1000, wall / 1000, serial);
+                    timed.spans.add(span, context);
+                }
                 // Samples of virtual threads have the serial of their carrier, unless threads are kept apart.
                 None => timed.spans.count_lost(),
             }

@@ -33,7 +33,8 @@ pub(super) fn method(timed: &Timed, running: &[RunningCall], now: u64) -> SlowMe
         running: ages.clone().count() as u64,
         longest_running: ages.max().unwrap_or(0),
         slowest: timed.slowest.calls().to_vec(),
-        spans: timed.spans.waiting().to_vec(),
+        spans: timed.spans.waiting(),
+        requests: timed.spans.requests(),
         spans_lost: timed.spans.lost(),
     }
 }

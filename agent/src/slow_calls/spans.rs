@@ -1,6 +1,8 @@
 //! When slow calls ran, for the samples that were taken meanwhile.
 
-use hprof_stacks::slow::SlowSpan;
+use hprof_stacks::slow::{SlowRequest, SlowSpan};
+
+use super::memory::TraceContext;
 
 /// The most slow calls of a method that wait for a dump.
 const MOST: usize = 20_000;
@@ -8,16 +10,16 @@ const MOST: usize = 20_000;
 /// Slow calls that no dump has yet.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spans {
-    waiting: Vec<SlowSpan>,
+    waiting: Vec<(SlowSpan, Option<TraceContext>)>,
     /// How many of them the dump that is under way has.
     dumped: usize,
     lost: u64,
 }
 
 impl Spans {
-    pub(super) fn add(&mut self, span: SlowSpan) {
+    pub(super) fn add(&mut self, span: SlowSpan, request: Option<TraceContext>) {
         match self.waiting.len() < MOST {
-            true => self.waiting.push(span),
+            true => self.waiting.push((span, request)),
             false => self.lost += 1,
         }
     }
@@ -31,8 +33,17 @@ impl Spans {
     }
 
     /// Returns the calls that no dump has yet; [`Self::written`] removes them.
-    pub(super) fn waiting(&self) -> &[SlowSpan] {
-        &self.waiting
+    pub(super) fn waiting(&self) -> Vec<SlowSpan> {
+        self.waiting.iter().map(|it| it.0).collect()
+    }
+
+    /// Returns those of [`Self::waiting`] that worked for a request.
+    pub(super) fn requests(&self) -> Vec<SlowRequest> {
+        let requests = self.waiting.iter().filter_map(|&(span, request)| {
+            let (trace, of_span) = request?.ids();
+            Some(SlowRequest(span, trace, of_span))
+        });
+        requests.collect()
     }
 
     /// Notes that the dump under way has all waiting calls.
@@ -55,12 +66,12 @@ mod tests {
     fn calls_wait_until_they_are_written() {
         let mut spans = Spans::default();
         for at in 0..MOST as i64 + 3 {
-            spans.add(SlowSpan(at, 1, 1));
+            spans.add(SlowSpan(at, 1, 1), None);
         }
         assert_eq!((spans.waiting().len(), spans.lost()), (MOST, 3));
         spans.dump();
         spans.written();
-        spans.add(SlowSpan(7, 1, 1));
+        spans.add(SlowSpan(7, 1, 1), None);
         spans.written();
         assert_eq!(spans.waiting(), [SlowSpan(7, 1, 1)]);
     }

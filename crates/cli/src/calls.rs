@@ -1,7 +1,7 @@
 //! The samples within slow calls of timed methods, within the others, or within those of a request: `--slow`, `--fast` and `--request`.
 
 use clap::Args;
-use hprof_stacks::slow::CallsPart;
+use hprof_stacks::slow_spans::CallsPart;
 
 /// Which samples are shown, by the calls that they are in.
 #[derive(Debug, Clone, Default, Args)]

@@ -17,7 +17,7 @@ use hprof_analysis::contents::{Contents, Dump, ReadOptions, read};
 use hprof_analysis::input::{Compression, Input};
 use hprof_analysis::stacks::Weights;
 use hprof_stacks::Depth;
-use hprof_stacks::slow::CallsPart;
+use hprof_stacks::slow_spans::CallsPart;
 use hprof_stacks::timeline::Window;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 

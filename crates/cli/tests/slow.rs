@@ -127,10 +127,18 @@ fn a_request_has_the_samples_of_its_calls() {
             .profile("request.collapsed")
             .contains("SlowSpans.handle")
     );
+    // OpenTelemetry's samples link to the request: a field 1 of 16 bytes in one link, which stands once.
+    let all = ["convert", "-o", "all.otlp", name];
+    assert!(run(&mut scene.hprof_rs(&all), "").status.success());
+    let file = std::fs::read(scene.path("all.otlp")).unwrap();
+    let trace = 0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736_u128.to_be_bytes();
+    let link = [&[10, 16], &trace[..]].concat();
+    let links = file.windows(link.len()).filter(|it| *it == link);
+    assert_eq!(links.count(), 1);
     let unknown = samples("00f067aa0ba902b8");
     assert!(!unknown.status.success());
     let said = stderr(&unknown);
-    assert!(said.contains("HprofSpan.context"), "{said}");
+    assert!(said.contains("OpenTelemetry"), "{said}");
 }
 
 #[test]

@@ -240,6 +240,22 @@ pub struct SlowMethod {
     pub spans: Vec<SlowSpan>,
     /// Slow calls that are not among those, as there were too many.
     pub spans_lost: u64,
+    /// Those of `spans` that worked for a request.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<SlowRequest>,
+}
+
+/// A slow call of a request: when it ran, the id of the trace in 32 hexadecimal digits, and that of the span in 16.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlowRequest(pub SlowSpan, pub String, pub String);
+
+impl SlowRequest {
+    /// Returns whether it worked for a request, given by the id of the trace or of the span in hexadecimal digits.
+    pub fn is_of(&self, request: &str) -> bool {
+        [&self.1, &self.2]
+            .iter()
+            .any(|id| id.eq_ignore_ascii_case(request))
+    }
 }
 
 /// When a slow call ran: microseconds since 1970-01-01 UTC, its time in microseconds, and the number of its thread in the profile.
@@ -356,75 +372,17 @@ impl Slow {
             Some(known) => {
                 let mut spans = std::mem::take(&mut known.spans);
                 spans.extend_from_slice(&method.spans);
-                *known = SlowMethod { spans, ..method };
+                let mut requests = std::mem::take(&mut known.requests);
+                requests.extend_from_slice(&method.requests);
+                *known = SlowMethod {
+                    spans,
+                    requests,
+                    ..method
+                };
             }
             None => self.methods.push(method),
         }
         true
-    }
-}
-
-/// Which calls of timed methods samples are to be taken in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CallsPart {
-    /// Slow ones.
-    Slow,
-    /// All others.
-    Fast,
-    /// Slowest calls that worked for one request.
-    Request,
-}
-
-/// The slow calls of a profile, to look samples up in.
-#[derive(Debug, Clone, Default)]
-pub struct SlowSpans {
-    /// By thread, in the order of time; no two touch.
-    threads: BTreeMap<ThreadSerial, Vec<Window>>,
-}
-
-impl SlowSpans {
-    /// The slow calls of these methods.
-    pub fn of<'a>(methods: impl IntoIterator<Item = &'a SlowMethod>) -> Self {
-        let spans = methods.into_iter().flat_map(|it| &it.spans);
-        Self::new(spans.map(|span| (span.thread(), span.window())))
-    }
-
-    /// The calls of one thread each with their times. Those without a thread are left out.
-    pub fn of_calls<'a>(calls: impl IntoIterator<Item = &'a SlowCall>) -> Self {
-        let calls = calls.into_iter();
-        Self::new(calls.filter_map(|call| Some((call.thread_serial()?, call.window()))))
-    }
-
-    /// Returns whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.threads.is_empty()
-    }
-
-    fn new(calls: impl IntoIterator<Item = (ThreadSerial, Window)>) -> Self {
-        let mut threads: BTreeMap<ThreadSerial, Vec<Window>> = BTreeMap::new();
-        for (thread, window) in calls {
-            threads.entry(thread).or_default().push(window);
-        }
-        for windows in threads.values_mut() {
-            windows.sort_unstable_by_key(|it| it.from);
-            // A slow call may be within another one.
-            windows.dedup_by(|next, kept| {
-                let touches = next.from <= kept.to;
-                if touches {
-                    kept.to = kept.to.max(next.to);
-                }
-                touches
-            });
-        }
-        Self { threads }
-    }
-
-    /// Returns whether a thread was in a slow call at a moment, in nanoseconds since 1970-01-01 UTC.
-    pub fn contain(&self, thread: ThreadSerial, at: i64) -> bool {
-        let windows = self.threads.get(&thread).map_or(&[][..], Vec::as_slice);
-        let after = windows.partition_point(|it| it.from <= at);
-        let last = after.checked_sub(1).and_then(|last| windows.get(last));
-        last.is_some_and(|it| it.contains(at))
     }
 }
 
@@ -476,34 +434,12 @@ mod tests {
                 ..SlowCall::default()
             }],
             spans: vec![SlowSpan(3, 4, 200_001)],
+            requests: vec![SlowRequest(
+                SlowSpan(3, 4, 200_001),
+                "4bf9".into(),
+                "00f0".into(),
+            )],
             ..SlowMethod::default()
-        }
-    }
-
-    #[test]
-    fn samples_are_in_calls_of_their_thread() {
-        let method = SlowMethod {
-            spans: vec![
-                SlowSpan(100, 50, 1),
-                SlowSpan(120, 90, 1),
-                SlowSpan(500, 10, 1),
-                SlowSpan(300, 10, 2),
-            ],
-            ..SlowMethod::default()
-        };
-        let spans = SlowSpans::of([&method]);
-        for (thread, micros, expected) in [
-            (1, 99, false),
-            (1, 100, true),
-            (1, 180, true),
-            (1, 212, false),
-            (1, 505, true),
-            (1, 305, false),
-            (2, 305, true),
-            (3, 305, false),
-        ] {
-            let is_in = spans.contain(ThreadSerial::new(thread), micros * 1000);
-            assert_eq!(is_in, expected, "{thread} {micros}");
         }
     }
 
@@ -528,7 +464,9 @@ mod tests {
         assert!(slow.take("hprof-rs slow: {damaged"));
         let span = SlowSpan(3, 4, 200_001);
         assert_eq!(slow.methods[0].spans, [span, span]);
+        assert_eq!(slow.methods[0].requests.len(), 2);
         slow.methods[0].spans.truncate(1);
+        slow.methods[0].requests.truncate(1);
         assert_eq!(slow.methods, [method(7)]);
         assert_eq!(slow.patterns, [pattern]);
         assert_eq!(slow.methods[0].calls(), 7);

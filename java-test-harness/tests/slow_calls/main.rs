@@ -9,7 +9,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use hprof_analysis::contents::{ReadOptions, read};
 use hprof_analysis::input::Input;
-use hprof_stacks::slow::{CallsPart, Slow, SlowCall, SlowMethod};
+use hprof_stacks::slow::{Slow, SlowCall, SlowMethod};
+use hprof_stacks::slow_spans::CallsPart;
 use java_test_harness::{
     Jdk, Outcome, Run, Running, agent_library, control_socket, each_jdk, each_release,
     each_release_since,

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use hprof_stacks::slow::Slow;
+use hprof_stacks::slow_spans::SlowSpans;
 use java_test_harness::{Outcome, Run, each_jdk, each_release, each_release_since};
 
 use super::{MILLI, ask, attach, method, round, slow_of};
@@ -230,6 +231,33 @@ fn contexts_of_opentelemetry_name_the_requests() {
         assert_eq!(requests(&slow), [NONE, A, B, A, NONE, NONE]);
         let text = String::from_utf8(outcome.bytes("java.hprof.txt")).unwrap();
         assert!(text.contains(" internal_errors=0"), "{text}");
+    });
+}
+
+/// More than the slowest: all calls above a threshold.
+#[test]
+fn every_slow_call_names_its_request() {
+    each_release(|jdk| {
+        let outcome = Run::new(jdk)
+            .agent("slow=SlowRequests.waits:1ms,cpu=wall,interval=1,depth=16,thread=y")
+            .class("SlowRequests")
+            .args(["many"])
+            .run()
+            .expect_status(0);
+        let file = outcome.path("java.hprof.txt");
+        let slow = slow_of(&file);
+        let waits = method(&slow, "SlowRequests.waits");
+        assert_eq!((waits.slow, waits.spans.len()), (40, 40));
+        let ids: Vec<_> = waits.requests.iter().map(|it| (&*it.1, &*it.2)).collect();
+        let expected: Vec<_> = (1..=20)
+            .map(|it| (format!("{it:032x}"), format!("{:016x}", 1000 + it)))
+            .collect();
+        let expected: Vec<_> = expected.iter().map(|it| (&*it.0, &*it.1)).collect();
+        assert_eq!(ids, expected);
+        for (trace, _) in expected {
+            let spans = SlowSpans::of_request(&slow.methods, trace);
+            assert!(!spans.is_empty(), "{trace}");
+        }
     });
 }
 

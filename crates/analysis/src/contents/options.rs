@@ -5,7 +5,7 @@ use std::io;
 
 use hprof_foreign::Unreadable;
 use hprof_format::reader::HeaderError;
-use hprof_stacks::slow::CallsPart;
+use hprof_stacks::slow_spans::CallsPart;
 use hprof_stacks::timeline::Window;
 use thiserror::Error;
 

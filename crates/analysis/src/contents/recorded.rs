@@ -5,7 +5,8 @@ use hprof_format::ids::TraceSerial;
 use hprof_format::model::CpuKind;
 use hprof_stacks::Measure;
 use hprof_stacks::events::{self, Chunk};
-use hprof_stacks::slow::{CallsPart, SlowSpans, Threshold};
+use hprof_stacks::slow::Threshold;
+use hprof_stacks::slow_spans::{CallsPart, SlowSpans};
 use hprof_stacks::timeline::Moment;
 use rustc_hash::FxHashMap;
 
@@ -101,20 +102,18 @@ impl Calls {
 
     /// The calls that worked for a request, given by the id of its trace or span.
     fn of_request(contents: &Contents, id: &str) -> Result<Self, ReadError> {
-        let methods = contents.slow.methods.iter();
-        let calls: Vec<_> = methods
-            .flat_map(|it| &it.slowest)
-            .filter(|call| call.is_of(id))
-            .collect();
-        let spans = SlowSpans::of_calls(calls.iter().copied());
+        let methods = &contents.slow.methods;
+        let spans = SlowSpans::of_request(methods, id);
         if spans.is_empty() {
-            return Err(ReadError::Calls(match (contents.slow.is_there(), calls.is_empty()) {
+            let mut slowest = methods.iter().flat_map(|it| &it.slowest);
+            let is_known = slowest.any(|call| call.is_of(id));
+            return Err(ReadError::Calls(match (contents.slow.is_there(), is_known) {
                 (false, _) => NO_CALLS.to_owned(),
-                (true, true) => format!(
-                    "none of the slowest calls worked for the request {id:?}; a program names its requests by OpenTelemetry's API or HprofSpan.context, and \
-                     the ten slowest calls of each method have them"
+                (true, false) => format!(
+                    "no slow call worked for the request {id:?}; a program names its requests by OpenTelemetry's API or HprofSpan.context, and \
+                     the ten slowest calls of each method have them, and all above a threshold, as in slow=com.acme.Api.handle:200ms"
                 ),
-                (true, false) => {
+                (true, true) => {
                     "the calls of that request were of virtual threads, whose samples thread=y keeps apart".to_owned()
                 }
             }));

@@ -12,7 +12,7 @@ use hprof_stacks::pictures::flame_graph::Drawing;
 use hprof_stacks::pictures::page::Start;
 use hprof_stacks::pictures::profile::{Answer, View};
 use hprof_stacks::pictures::{collapsed, flame_graph, page};
-use hprof_stacks::slow::CallsPart;
+use hprof_stacks::slow_spans::CallsPart;
 use serde_json::{Value, json};
 
 use super::convert::{about, base_name, write_whole};

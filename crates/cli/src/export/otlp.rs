@@ -2,6 +2,7 @@
 
 use hprof_foreign::otlp::{Origin, request, untimed};
 use hprof_stacks::pictures::profile::Profile;
+use hprof_stacks::requests::Requests;
 use hprof_stacks::timeline::Window;
 
 use super::{Resource, created};
@@ -32,10 +33,12 @@ pub fn otlp(
     let mut id = [0; 16];
     getrandom::fill(&mut id)?;
     let attributes = resource.attributes();
+    let requests = Requests::of(&contents.slow.methods);
     let origin = Origin {
         resource: &attributes,
         span: span(opened),
         timeline,
+        requests: &requests,
         id,
         version: env!("CARGO_PKG_VERSION"),
     };

@@ -1,6 +1,6 @@
 //! Timed calls of chosen methods (`slow=`), each an event: the slowest ones of each method, and all slow ones.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hprof_format::ids::ThreadSerial;
 use hprof_stacks::pictures::profile::Profile;
@@ -17,7 +17,7 @@ const UNKNOWN: u64 = i64::MIN.cast_unsigned();
 
 /// Returns the bytes of a chunk with an event `profiler.SlowCall` for each known call, none if no call is known: start, duration,
 /// thread, method, CPU time, the time in which collections stopped the program, and the request. Of slow calls that are not among
-/// the slowest of their method, the CPU time and what follows it are not known. Calls that have nothing of `part` are left out.
+/// the slowest of their method, the CPU time and the stops are not known. Calls that have nothing of `part` are left out.
 pub fn slow_calls(profile: &Profile<'_>, methods: &[SlowMethod], part: Option<Window>) -> Vec<u8> {
     let is_in = |it: Window| part.is_none_or(|part| part.and(it).is_some());
     let windows = methods.iter().flat_map(|method| {
@@ -58,10 +58,15 @@ pub fn slow_calls(profile: &Profile<'_>, methods: &[SlowMethod], part: Option<Wi
         let known: BTreeSet<_> = known.map(|it| (it.began / 1000, it.serial)).collect();
         let is_other = |it: &&SlowSpan| !known.contains(&(it.0, Some(it.2)));
         let spans = method.spans.iter().filter(is_other);
+        let requests = method.requests.iter();
+        let requests: BTreeMap<_, _> = requests.map(|it| ((it.0.0, it.0.2), it)).collect();
         for span in spans.filter(|it| is_in(it.window())) {
+            let request = requests.get(&(span.0, span.2));
             let call = SlowCall {
                 began: span.0.saturating_mul(1000),
                 wall: span.1.saturating_mul(1000),
+                trace_id: request.map(|it| it.1.clone()),
+                span_id: request.map(|it| it.2.clone()),
                 ..SlowCall::default()
             };
             let thread = writer.thread(Some(span.thread()));

@@ -45,6 +45,7 @@ pub(super) struct Dictionary {
     functions: Table,
     locations: Table,
     stacks: Table,
+    links: Table,
     frames: FxHashMap<FrameIndex, u64>,
 }
 
@@ -57,13 +58,14 @@ impl Dictionary {
             functions: Table::default(),
             locations: Table::default(),
             stacks: Table::default(),
+            links: Table::default(),
             frames: FxHashMap::default(),
         };
         let out = &mut new.message;
-        // Code of Java is mapped from no file, and no sample has a link.
+        // Code of Java is mapped from no file.
         out.bytes(field::MAPPING, &[]);
-        out.bytes(field::LINK, &[]);
         for (table, field) in [
+            (&mut new.links, field::LINK),
             (&mut new.strings, field::STRING),
             (&mut new.attributes, field::ATTRIBUTE),
             (&mut new.functions, field::FUNCTION),
@@ -138,7 +140,7 @@ impl Dictionary {
         location
     }
 
-    /// A `Sample` with its stack, thread, values and times.
+    /// A `Sample` with its stack, thread, request, values and times.
     pub(super) fn sample(&mut self, profile: &Profile<'_>, sample: &Sample<'_>) -> Message {
         let mut locations = Vec::new();
         if let Some(class) = sample.class {
@@ -166,6 +168,13 @@ impl Dictionary {
             let name = name.unwrap_or_else(|| format!("thread {thread}"));
             let name = self.attribute("thread.name", &name);
             encoded.numbers(2, &[name]);
+        }
+        if let Some(request) = sample.request {
+            let mut link = Message::default();
+            link.bytes(1, &request.trace);
+            link.bytes(2, &request.span);
+            let link = self.links.index(field::LINK, link.0, &mut self.message);
+            encoded.number(3, link);
         }
         encoded.numbers(4, &sample.values);
         if !sample.times.is_empty() {

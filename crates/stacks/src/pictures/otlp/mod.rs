@@ -20,6 +20,7 @@ use super::message::Message;
 use super::pprof;
 use super::profile::Profile;
 use crate::Measure;
+use crate::requests::Requests;
 use crate::timeline::{Timeline, Window};
 use dictionary::Dictionary;
 pub use resource::{
@@ -40,6 +41,8 @@ pub struct Origin<'a> {
     pub span: Window,
     /// Its costs with their times.
     pub timeline: Option<&'a Timeline>,
+    /// The requests that threads worked for, which costs with times link to.
+    pub requests: &'a Requests,
     /// A number that no other profile has, by which a receiver finds what is sent twice.
     pub id: [u8; 16],
     /// The version of this program.
@@ -66,7 +69,7 @@ pub fn request(profile: &Profile<'_>, origin: &Origin<'_>) -> Vec<u8> {
         let mut encoded = Message::default();
         let (name, unit) = sample_type(weights.measure);
         encoded.bytes(1, &value_type(&mut dictionary, name, unit).0);
-        for sample in samples::of(profile, weights, origin.timeline) {
+        for sample in samples::of(profile, weights, origin.timeline, origin.requests) {
             encoded.bytes(2, &dictionary.sample(profile, &sample).0);
         }
         encoded.fixed(3, origin.span.from.max(0).unsigned_abs());

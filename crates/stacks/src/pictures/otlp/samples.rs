@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::pictures::profile::Profile;
+use crate::requests::{RequestIds, Requests};
 use crate::timeline::Timeline;
 use crate::{Measure, Weight, Weights};
 use hprof_format::ids::{ThreadSerial, TraceSerial};
@@ -18,6 +19,8 @@ pub(super) struct Sample<'a> {
     pub class: Option<&'a str>,
     /// The thread.
     pub thread: Option<ThreadSerial>,
+    /// The request that the thread worked for.
+    pub request: Option<RequestIds>,
     /// One value, or one for each time.
     pub values: Vec<u64>,
     /// Nanoseconds since 1970-01-01 UTC; empty if they are not known.
@@ -41,7 +44,8 @@ pub fn untimed(profile: &Profile<'_>, timeline: &Timeline) -> Vec<Untimed> {
     let mut found = Vec::new();
     for weights in &profile.weights {
         let timed = timed(weights.measure, timeline);
-        if timed > 0 && with_times(profile, weights, timeline).is_none() {
+        let none = Requests::default();
+        if timed > 0 && with_times(profile, weights, timeline, &none).is_none() {
             found.push(Untimed {
                 measure: weights.measure,
                 timed,
@@ -72,8 +76,9 @@ pub(super) fn of<'a>(
     profile: &'a Profile<'_>,
     weights: &'a Weights,
     timeline: Option<&Timeline>,
+    requests: &Requests,
 ) -> Vec<Sample<'a>> {
-    let timed = timeline.and_then(|timeline| with_times(profile, weights, timeline));
+    let timed = timeline.and_then(|timeline| with_times(profile, weights, timeline, requests));
     timed.unwrap_or_else(|| sums(profile, weights))
 }
 
@@ -99,6 +104,7 @@ fn sums<'a>(profile: &Profile<'_>, weights: &'a Weights) -> Vec<Sample<'a>> {
             trace,
             class,
             thread,
+            request: None,
             values: vec![value.saturating_mul(factor)],
             times: Vec::new(),
         }
@@ -114,6 +120,7 @@ fn with_times<'a>(
     profile: &Profile<'_>,
     weights: &'a Weights,
     timeline: &Timeline,
+    requests: &Requests,
 ) -> Option<Vec<Sample<'a>>> {
     let factor = factor(weights.measure);
     // Milliseconds of a stack are rounded, nanoseconds of its events are not.
@@ -134,15 +141,18 @@ fn with_times<'a>(
             return None;
         }
     }
-    let mut all: BTreeMap<(TraceSerial, Option<ThreadSerial>), Sample<'a>> = BTreeMap::new();
+    let mut all: BTreeMap<_, Sample<'a>> = BTreeMap::new();
     let moments = timeline.moments.iter();
     for moment in moments.filter(|it| it.measure == weights.measure) {
         let of_trace = || profile.stacks.trace(moment.trace)?.thread;
         let thread = moment.thread.or_else(of_trace);
-        let sample = all.entry((moment.trace, thread)).or_insert_with(|| Sample {
+        let request = thread.and_then(|thread| requests.at(thread, moment.at));
+        let key = (moment.trace, thread, request);
+        let sample = all.entry(key).or_insert_with(|| Sample {
             trace: Some(moment.trace),
             class: classes.get(&moment.trace).copied().flatten(),
             thread,
+            request,
             values: Vec::new(),
             times: Vec::new(),
         });

@@ -70,7 +70,12 @@ fn values(weights: Weights, timeline: &Timeline) -> (Vec<Row>, Vec<Untimed>) {
         own: None,
         depth: None,
     };
-    let samples = of(&profile, &profile.weights[0], Some(timeline));
+    let samples = of(
+        &profile,
+        &profile.weights[0],
+        Some(timeline),
+        &Requests::default(),
+    );
     let samples = samples.into_iter().map(|it| (it.values, it.times));
     (samples.collect(), untimed(&profile, timeline))
 }
