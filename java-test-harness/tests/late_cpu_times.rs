@@ -193,8 +193,9 @@ fn time_goes_where_it_is_spent() {
         let (all_truth, all_time): (f64, f64) = (truth.iter().sum(), time.iter().sum());
         for ((name, truth), time) in METHODS.iter().zip(truth).zip(time) {
             let (truth, share) = (100.0 * truth / all_truth, 100.0 * time / all_time);
+            // A busy machine takes the CPU within calls, and the clock is read between them.
             assert!(
-                (share - truth).abs() < 2.0,
+                (share - truth).abs() < 4.0,
                 "{jdk}, {name}: {share} of {truth}"
             );
         }

@@ -241,12 +241,14 @@ struct Asked {
 
 fn ask(session: &mut Session) -> Asked {
     const SOME: u64 = 60;
+    // A busy machine may let one of two threads wait for a tenth of a second, which is as long as it takes to have SOME.
+    const OF_BOTH: u64 = 400;
     session.done("gc");
     // The VM says why it collects.
     session.jvm.wait_until("a collection", |jvm| {
         jvm.stdout().contains("JvmtiEnv ForceGarbageCollection")
     });
-    let all = session.sample(SOME);
+    let all = session.sample(OF_BOTH);
     session.done("dump samples cutoff=0.99");
     session.cpu_tables += 1;
     let no_rows = session.cpu_tables - 1;
@@ -254,7 +256,7 @@ fn ask(session: &mut Session) -> Asked {
     session.done(&format!("sampling off {left}"));
     let without_left = session.sample(SOME);
     session.done(&format!("sampling on {left}"));
-    let with_left = session.sample(SOME);
+    let with_left = session.sample(OF_BOTH);
     session.done("sampling off");
     let none = session.sample(0);
     session.done("sampling on");

@@ -302,6 +302,12 @@ test("a running JVM is attached to, its flame graph grows, and it continues afte
   try {
     const { page, close } = await open();
     const line = page.locator("li.dump", { hasText: new RegExp(`PID ${jvm.pid}\\b`) });
+    // A machine with more than five JVMs lists the others at a click.
+    const more = page.locator("section", { has: page.locator("#jvms-title") }).getByRole("button");
+    await line.or(more).first().waitFor();
+    for (const end = Date.now() + TIMEOUT; !(await line.count()) && Date.now() < end; await page.waitForTimeout(200)) {
+      if (await more.count()) await more.click();
+    }
     await line.getByRole("link", { name: /^Watch/ }).click();
     await page.waitForURL(`**/jvms/${jvm.pid}`);
     await page.getByRole("button", { name: "Attach and record" }).click();
