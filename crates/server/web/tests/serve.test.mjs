@@ -301,7 +301,7 @@ test("a running JVM is attached to, its flame graph grows, and it continues afte
   const jvm = spawn(java, [source], { stdio: "ignore" });
   try {
     const { page, close } = await open();
-    const line = page.locator("li.dump", { hasText: new RegExp(`PID ${jvm.pid}\\b`) });
+    const line = page.locator("li.dump", { hasText: new RegExp(`PID ${jvm.pid}(?!\\d)`) });
     // A machine with more than five JVMs lists the others at a click.
     const more = page.locator("section", { has: page.locator("#jvms-title") }).getByRole("button");
     await line.or(more).first().waitFor();
