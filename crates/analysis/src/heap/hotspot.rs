@@ -4,7 +4,7 @@
 //! keeps what is marked `@Contended` 128 bytes apart from other fields (JEP 142,
 //! `ContendedPaddingWidth`). Which, depends on the release, which a dump does not name; so the
 //! fields that a class has tell. Found out, and compared with `jcmd PID GC.class_histogram` for
-//! all classes of `java.base`, on JDK 11, 17, 21 and 25.
+//! all classes of `java.base`, on JDK 11, 17, 21, 25, 26, 27 and 28.
 
 use hprof_format::binary::BasicType::{self, Boolean, Byte, Int, Long, Object, Short};
 use hprof_format::ids::ObjectId;
@@ -53,8 +53,10 @@ enum When {
     Old,
     /// The VM is of JDK 8 or later: classes lie outside of the heap (JEP 122).
     SinceMetaspace,
+    /// The VM is of JDK 27 or later.
+    Since27,
 }
-use When::{Always, Has, Lacks, New, NewLacks, Old, SinceMetaspace};
+use When::{Always, Has, Lacks, New, NewLacks, Old, Since27, SinceMetaspace};
 
 const fn fields(fields: &'static [BasicType]) -> Hidden {
     Hidden {
@@ -105,6 +107,8 @@ const TABLE: &[(&str, When, Hidden)] = &[
     ("java/lang/InternalError", New, fields(&[Boolean])),
     ("java/lang/Module", Always, fields(&[POINTER])),
     ("java/lang/StackFrameInfo", Always, fields(&[Short])),
+    // The epoch in which the Flight Recorder has seen a final field change (JEP 500).
+    ("java/lang/reflect/Field", Since27, fields(&[Int])),
     (
         "java/lang/invoke/MemberName",
         Has("method"),
@@ -202,6 +206,8 @@ pub(super) struct Classes {
     pub not_told: FxHashMap<ObjectId, NotTold>,
     /// `java.lang.ClassLoader`.
     pub loader: Option<ObjectId>,
+    /// Fields of a group fill the gap that the first of them leaves, as on JDK 27 and later.
+    pub groups_fill_gaps: bool,
 }
 
 /// Finds the classes of the table. `is_new` tells that the VM is of JDK 15 or later.
@@ -210,7 +216,16 @@ pub(super) fn classes(
     names: &Names,
     is_new: bool,
 ) -> Classes {
-    let mut classes = Classes::default();
+    // `java.lang.VirtualThread` has had this field since JDK 27.
+    let is_since_27 = shapes.iter().any(|(&class, shape)| {
+        let mut fields = shape.fields.iter();
+        names.class_is(class, "java/lang/VirtualThread")
+            && fields.any(|&(field, _)| names.string_is(field, "notifyAllAfterTerminate"))
+    });
+    let mut classes = Classes {
+        groups_fill_gaps: is_since_27,
+        ..Classes::default()
+    };
     // `java.lang.Class` has had a field `annotationData` since JDK 8.
     let has_metaspace = !shapes.iter().any(|(&class, shape)| {
         let mut fields = shape.fields.iter();
@@ -233,6 +248,7 @@ pub(super) fn classes(
                     NewLacks(field) => is_new && !has(field),
                     Old => !is_new,
                     SinceMetaspace => has_metaspace,
+                    Since27 => is_since_27,
                 }
         });
         if let Some(&(name, _, hidden)) = row {

@@ -132,9 +132,13 @@ impl Sizes<'_> {
         self.place_together(placement, types, class);
         if !group.is_empty() {
             placement.pad();
-            // No gap is filled that the first field leaves.
             group.sort_unstable_by_key(|&it| std::cmp::Reverse(self.layout.width(it)));
             for basic_type in group {
+                if self.of_jdk.groups_fill_gaps {
+                    placement.place(self.layout.width(basic_type));
+                    continue;
+                }
+                // No gap is filled that the first field leaves.
                 placement.end = placement
                     .end
                     .next_multiple_of(self.layout.width(basic_type));
