@@ -240,7 +240,7 @@ pub struct SlowMethod {
     pub spans: Vec<SlowSpan>,
     /// Slow calls that are not among those, as there were too many.
     pub spans_lost: u64,
-    /// Those of `spans` that worked for a request.
+    /// The calls in `spans` that worked for a request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<SlowRequest>,
 }

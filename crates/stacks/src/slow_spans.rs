@@ -14,7 +14,7 @@ pub enum CallsPart {
     Slow,
     /// All others.
     Fast,
-    /// Those that worked for one request, as far as the profile knows them: the slowest, and slow ones.
+    /// Calls that worked for one request, as far as the profile knows them: the slowest, and slow ones.
     Request,
 }
 
