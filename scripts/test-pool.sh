@@ -1,4 +1,4 @@
-# The files of tests, run as many at once as keep the cores busy. Sourced by scripts/test, which has `step`, `say`, `work`,
+# The files of tests, run three at once. Sourced by scripts/test, which has `step`, `say`, `work`,
 # `failed` and `summary`.
 # shellcheck shell=bash
 # shellcheck disable=SC2154

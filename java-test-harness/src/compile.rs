@@ -10,8 +10,8 @@ use std::sync::OnceLock;
 use crate::Jdk;
 use crate::agent::{target_folder, workspace};
 
-/// The folder with the programs' sources, one file per program, in the unnamed package. Folders in it are packages that stand for
-/// those of others.
+/// The folder with the programs' sources, one file per program, in the unnamed package. A folder in it is a package of another
+/// project, with as much of its classes as a test needs.
 pub fn java_sources() -> PathBuf {
     workspace().join("java-test-harness/java")
 }

@@ -121,7 +121,9 @@ impl Watch {
 
     /// The time from one look to the next.
     fn pause(&self) -> Duration {
-        let took = self.took.iter().min().copied().unwrap_or_default();
+        // After a first look that took long, the next one is late: that may be the machine, or a VM of very many threads.
+        let looks = self.took.iter().take(self.looks);
+        let took = looks.min().copied().unwrap_or_default();
         EACH.max(took * MOST_SHARE)
     }
 }

@@ -22,7 +22,8 @@ public final class HprofContexts extends ClassValue<Method[]> {
             try {
                 tell(context);
             } catch (Throwable ignored) {
-                // Another layout of the API, or no memory: the program goes on, and its requests have no ids.
+                // Another layout of the API, or no memory: the program goes on, and the request before it is over.
+                HprofSlow.context(0, 0, 0);
             }
         }
     }
