@@ -67,18 +67,26 @@ files_of() {
 
 # Waits for one job to end, and prints what it has printed. `ended` is its process.
 await_job() {
-  local job='' status=0 name more
-  wait -n -p job "${!names_of_jobs[@]}" || status=$?
-  name=${names_of_jobs[$job]}
-  unset "names_of_jobs[$job]"
+  local job status=0 name more
+  # `wait -n` has no job for a process that ended while another was started and has been reported since; `wait` with its
+  # number knows it.
+  ended=
+  until [ -n "$ended" ]; do
+    for job in "${!names_of_jobs[@]}"; do
+      kill -0 "$job" 2>/dev/null || { ended=$job; break; }
+    done
+    [ -n "$ended" ] || sleep 0.2
+  done
+  wait "$ended" || status=$?
+  name=${names_of_jobs[$ended]}
+  unset "names_of_jobs[$ended]"
   # Logs that are left are those of jobs that run.
   mv "$work/log.$name" "$work/ended.$name"
   cat "$work/ended.$name"
   [ $status = 0 ] || failed="${failed:+$failed and }${name%-????????????????}"
-  mapfile -t more < <(cat "$work/summary.$job" 2>/dev/null)
+  mapfile -t more < <(cat "$work/summary.$ended" 2>/dev/null)
   summary+=("${more[@]}")
-  rm -f "$work/summary.$job"
-  ended=$job
+  rm -f "$work/summary.$ended"
 }
 
 # Starts one job beside what runs: a function of steps, or a file that has been noted.

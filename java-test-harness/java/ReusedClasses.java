@@ -5,6 +5,8 @@ import java.lang.reflect.Method;
 /**
  * Loads classes of different names one after the other, makes arrays of them at one place, lets them make arrays in methods of their
  * own, and lets go of them.
+ *
+ * Argument: the pause before and after classes are unloaded, in ms (default 300).
  */
 public class ReusedClasses {
     static class K0 {
@@ -64,6 +66,7 @@ public class ReusedClasses {
     }
 
     public static void main(String[] args) throws Exception {
+        long pause = args.length > 0 ? Long.parseLong(args[0]) : 300;
         for (int round = 0; round < ROUNDS; round++) {
             // One class of one loader at a time, so that the next one may have its memory.
             int number = round % CLASSES;
@@ -76,10 +79,10 @@ public class ReusedClasses {
             fill = null;
             sink = null;
             // The agent looks names up a few times a second; afterwards there are none.
-            Thread.sleep(300);
+            Thread.sleep(pause);
             System.gc();
             // The JVM tells of unloaded classes a moment later, on a thread of its own.
-            Thread.sleep(300);
+            Thread.sleep(pause);
         }
         for (int number = 0; number < CLASSES; number++) {
             int allocated = ROUNDS / CLASSES * 1000 * (number + 1);
