@@ -263,6 +263,7 @@ async function firstPaint(address, signIn) {
 
 /** In ms; decided upon by `scripts/generate-page --figures` alone, on a machine that does nothing else. */
 const MOST_PAINT = Number(process.env.HPROF_RS_MOST_PAINT ?? Infinity);
+const PAINTS = MOST_PAINT < Infinity ? 5 : 1;
 
 test("each page paints at once for who opens its link", options, async (t) => {
   const { page, close } = await open();
@@ -270,10 +271,10 @@ test("each page paints at once for who opens its link", options, async (t) => {
   await close();
   for (const [name, address] of [["start", link], ["overview", `/dumps/${id}/overview`], ["dominators", `/dumps/${id}/dominators`], ["flame graph", `/dumps/${(await idOfProfile())}/flame`]]) {
     const times = [];
-    for (let run = 0; run < 5; run++) times.push(await firstPaint(new URL(address, link).href, name !== "start"));
+    for (let run = 0; run < PAINTS; run++) times.push(await firstPaint(new URL(address, link).href, name !== "start"));
     times.sort((a, b) => a - b);
-    t.diagnostic(`first contentful paint of ${name}: median ${times[2].toFixed(0)} ms, worst of 5 ${times[4].toFixed(0)} ms, on ${availableParallelism()} cores`);
-    assert.ok(times[2] <= MOST_PAINT, `${name}: ${times}`);
+    t.diagnostic(`first contentful paint of ${name}: median ${times[PAINTS >> 1].toFixed(0)} ms, worst of ${PAINTS} ${times.at(-1).toFixed(0)} ms, on ${availableParallelism()} cores`);
+    assert.ok(times[PAINTS >> 1] <= MOST_PAINT, `${name}: ${times}`);
   }
 });
 
