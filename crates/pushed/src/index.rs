@@ -1,6 +1,7 @@
 //! Which segments count, in SQLite: a segment and the end of the log that it replaces change together.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -114,10 +115,10 @@ impl Index {
         })
     }
 
-    /// Has a segment count in the place of others, and of the log up to a file.
+    /// Has segments count in the place of others, and of the log up to a file.
     pub(super) fn change(
         &self,
-        new: Option<&Segment>,
+        new: &[Arc<Segment>],
         gone: &[u64],
         done: Option<Done>,
     ) -> rusqlite::Result<()> {
@@ -126,7 +127,7 @@ impl Index {
         for number in gone {
             transaction.execute("DELETE FROM segments WHERE number = ?", [number])?;
         }
-        if let Some(new) = new {
+        for new in new {
             let (from, to) = new.span();
             transaction.execute(
                 "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?)",

@@ -45,58 +45,73 @@ impl Pushed {
     pub fn keep(&self, keep: Retention, now: u32) -> io::Result<()> {
         let shared = &self.shared;
         let _alone = shared.keeping.lock();
-        remove(shared, keep, now)?;
-        for level in 0..LAST_LEVEL {
-            loop {
-                let mut due: Vec<Arc<Segment>> = shared.held.read().segments.clone();
-                due.retain(|segment| segment.level == level);
-                due.sort_by_key(|segment| segment.span());
-                due.truncate(MERGED);
-                let rows: u64 = due.iter().map(|segment| segment.rows()).sum();
-                if due.len() < MERGED || rows > MAX_ROWS {
-                    break;
-                }
-                merge(shared, &due, level + 1, now)?;
-            }
+        let all = || shared.held.read().segments.clone();
+        let gone = too_much(all(), keep, now);
+        if !gone.is_empty() {
+            tracing::info!(segments = gone.len(), "pushed profiles are removed");
+            change(shared, &[], &numbers(&gone))?;
+        }
+        while let Some((due, level)) = due(&all()) {
+            let merged = Arc::new(merged(shared, &due, level, now)?);
+            change(shared, &[merged], &numbers(&due))?;
         }
         Ok(())
     }
 }
 
-/// Removes the files of segments that do not count any more. Readers have them open.
-fn drop_segments(shared: &Shared, gone: &[u64]) -> io::Result<()> {
+fn numbers(segments: &[Arc<Segment>]) -> Vec<u64> {
+    segments.iter().map(|segment| segment.number).collect()
+}
+
+/// Has segments count in the place of others, in one step, and removes the files of these. Readers have them open.
+pub(super) fn change(shared: &Shared, new: &[Arc<Segment>], gone: &[u64]) -> io::Result<()> {
+    let changed = shared.index.change(new, gone, None);
+    changed.map_err(failed)?;
+    let mut held = shared.held.write();
+    held.segments
+        .retain(|segment| !gone.contains(&segment.number));
+    held.segments.extend_from_slice(new);
+    drop(held);
     for &number in gone {
         fs::remove_file(shared.segment(number))?;
     }
     Ok(())
 }
 
-fn remove(shared: &Shared, keep: Retention, now: u32) -> io::Result<()> {
-    let mut all = shared.held.read().segments.clone();
+/// The segments that are too old or too much.
+pub(super) fn too_much(mut all: Vec<Arc<Segment>>, keep: Retention, now: u32) -> Vec<Arc<Segment>> {
     all.sort_by_key(|segment| segment.span().1);
     let mut occupied: u64 = all.iter().map(|segment| segment.bytes).sum();
     let oldest = now.saturating_sub(keep.days.saturating_mul(DAY));
-    let mut gone = Vec::new();
-    for segment in all {
-        if segment.span().1 < oldest || occupied > keep.bytes {
+    all.retain(|segment| {
+        let goes = segment.span().1 < oldest || occupied > keep.bytes;
+        if goes {
             occupied -= segment.bytes;
-            gone.push(segment.number);
         }
-    }
-    if gone.is_empty() {
-        return Ok(());
-    }
-    shared.index.change(None, &gone, None).map_err(failed)?;
-    let mut held = shared.held.write();
-    held.segments
-        .retain(|segment| !gone.contains(&segment.number));
-    drop(held);
-    tracing::info!(segments = gone.len(), "pushed profiles are removed");
-    drop_segments(shared, &gone)
+        goes
+    });
+    all
 }
 
-/// Puts one segment in the place of some.
-fn merge(shared: &Shared, due: &[Arc<Segment>], level: u32, now: u32) -> io::Result<()> {
+/// Segments that are to become one, and the level of that.
+pub(super) fn due(all: &[Arc<Segment>]) -> Option<(Vec<Arc<Segment>>, u32)> {
+    (0..LAST_LEVEL).find_map(|level| {
+        let mut due = all.to_vec();
+        due.retain(|segment| segment.level == level);
+        due.sort_by_key(|segment| segment.span());
+        due.truncate(MERGED);
+        let rows: u64 = due.iter().map(|segment| segment.rows()).sum();
+        (due.len() == MERGED && rows <= MAX_ROWS).then_some((due, level + 1))
+    })
+}
+
+/// One segment with the rows of some. It does not count yet.
+pub(super) fn merged(
+    shared: &Shared,
+    due: &[Arc<Segment>],
+    level: u32,
+    now: u32,
+) -> io::Result<Segment> {
     let number = shared.next_segment.fetch_add(1, Ordering::Relaxed);
     let path = shared.segment(number);
     let new = path.with_extension("new");
@@ -149,16 +164,7 @@ fn merge(shared: &Shared, due: &[Arc<Segment>], level: u32, now: u32) -> io::Res
     writer.finish(&tree)?;
     fs::rename(&new, &path)?;
     log::sync_folder(&shared.folder)?;
-    let merged = Segment::open(&path, number, level)?;
-    let gone: Vec<u64> = due.iter().map(|segment| segment.number).collect();
-    let changed = shared.index.change(Some(&merged), &gone, None);
-    changed.map_err(failed)?;
-    let mut held = shared.held.write();
-    held.segments
-        .retain(|segment| !gone.contains(&segment.number));
-    held.segments.push(Arc::new(merged));
-    drop(held);
-    drop_segments(shared, &gone)
+    Segment::open(&path, number, level)
 }
 
 #[cfg(test)]

@@ -20,10 +20,13 @@ mod scan;
 mod seen;
 mod segment;
 mod selector;
+mod sharing;
 mod sums;
 mod tree;
 mod writing;
 
+#[cfg(test)]
+mod sharing_tests;
 #[cfg(test)]
 mod tests;
 
@@ -34,6 +37,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
 
@@ -47,6 +51,7 @@ pub use kind::is_state;
 pub use log::{Entry, Protocol, Wrong};
 pub use movers::{Mover, Movers};
 pub use selector::Selector;
+pub use sharing::{Fleet, FleetId, FleetSegment, Reservation};
 pub use writing::Written;
 
 use batch::Batch;
@@ -58,6 +63,8 @@ use segment::Segment;
 
 /// The longest body when it is unpacked, in bytes.
 const MAX_UNPACKED: usize = 32 << 20;
+/// The age at which a segment is written.
+const MAX_AGE: Duration = Duration::from_secs(300);
 /// Decoded requests that wait for the disk.
 const WAITING: usize = 256;
 
@@ -161,7 +168,9 @@ struct Shared {
     next_segment: AtomicU64,
     counters: Counters,
     /// One change of segments at a time, beside new ones.
-    keeping: Mutex<()>,
+    keeping: Mutex<sharing::Names>,
+    /// The age at which what is in memory becomes a segment.
+    freshness: Duration,
 }
 
 /// A request whose profiles are known.
@@ -227,7 +236,9 @@ fn adopt(folder: &Path, index: &Index) -> io::Result<()> {
             && path.extension().is_some_and(|ending| ending == "seg")
         {
             let segment = Segment::open(&path, number, 0)?;
-            index.change(Some(&segment), &[], None).map_err(failed)?;
+            index
+                .change(&[Arc::new(segment)], &[], None)
+                .map_err(failed)?;
             tracing::warn!(number, "a segment of pushed profiles is in a new index");
         }
     }
@@ -250,6 +261,7 @@ fn remove_strangers(folder: &Path, known: &[(u64, u32)]) -> io::Result<u64> {
                 }
             }
             (Some("new"), _) => fs::remove_file(&path)?,
+            (Some("shared"), Some(number)) if !is_known(number) => fs::remove_file(&path)?,
             _ => {}
         }
     }
@@ -262,6 +274,14 @@ impl Pushed {
     /// # Errors
     /// If the disk or the index fails.
     pub fn open(folder: &Path) -> io::Result<Self> {
+        Self::open_with(folder, MAX_AGE)
+    }
+
+    /// As [`Pushed::open`], for a server that [shares](Pushed::share) its segments: others see a profile after this time.
+    ///
+    /// # Errors
+    /// If the disk or the index fails.
+    pub fn open_with(folder: &Path, freshness: Duration) -> io::Result<Self> {
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -319,6 +339,7 @@ impl Pushed {
             next_segment: AtomicU64::new(last + 1),
             counters: Counters::default(),
             keeping: Mutex::default(),
+            freshness,
         });
         let (queue, jobs) = sync_channel(WAITING);
         let writer = Arc::clone(&shared);

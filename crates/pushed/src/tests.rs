@@ -5,14 +5,14 @@ use std::fs;
 use super::*;
 
 /// 2023-11-14, in seconds.
-const START: u64 = 1_700_000_000;
-const KEEP: Retention = Retention {
+pub(super) const START: u64 = 1_700_000_000;
+pub(super) const KEEP: Retention = Retention {
     days: 3650,
     bytes: u64::MAX,
 };
 
 /// A profile of collapsed stacks of ten seconds.
-fn entry(name: &str, from: u64, stacks: &str) -> Entry {
+pub(super) fn entry(name: &str, from: u64, stacks: &str) -> Entry {
     let ingest = Ingest {
         name: name.to_owned(),
         from: Some(from.to_string()),
@@ -26,7 +26,7 @@ fn entry(name: &str, from: u64, stacks: &str) -> Entry {
     }
 }
 
-fn put(store: &Pushed, entry: Entry) {
+pub(super) fn put(store: &Pushed, entry: Entry) {
     let decoded = entry.decode().expect("a profile");
     let (done, answer) = sync_channel(1);
     let queued = store.write(decoded, move |written| done.send(written).unwrap());
@@ -80,9 +80,9 @@ fn query(selector: &str, by: Option<&str>) -> CostsQuery {
     }
 }
 
-const ALL: (u64, u64) = (START - 1000, START + 1_000_000);
+pub(super) const ALL: (u64, u64) = (START - 1000, START + 1_000_000);
 
-fn total(store: &Pushed, selector: &str, (from, to): (u64, u64)) -> u64 {
+pub(super) fn total(store: &Pushed, selector: &str, (from, to): (u64, u64)) -> u64 {
     let query = query(selector, None);
     let tree = store.call_tree(&query, window(from, to), None, false);
     tree.expect("a tree").0.total

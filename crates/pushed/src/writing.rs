@@ -25,8 +25,6 @@ const TOGETHER_BYTES: usize = 16 << 20;
 const MAX_MEMORY: usize = 64 << 20;
 /// The log from which a segment is written, in bytes; as much is read at the next start.
 const MAX_LOG: u64 = 64 << 20;
-/// The age at which a segment is written.
-const MAX_AGE: Duration = Duration::from_secs(300);
 /// How long after a failure the next attempt is made.
 const AGAIN: Duration = Duration::from_secs(10);
 
@@ -90,7 +88,9 @@ impl Writer {
     }
 
     fn is_due(&self) -> bool {
-        let is_old = self.since.is_some_and(|since| since.elapsed() > MAX_AGE);
+        let is_old = self
+            .since
+            .is_some_and(|since| since.elapsed() > self.shared.freshness);
         let is_much = self.pending > MAX_LOG || self.shared.held.read().head.bytes() > MAX_MEMORY;
         (is_old || is_much) && Instant::now() >= self.not_before
     }
@@ -186,7 +186,7 @@ impl Writer {
         let number = shared.next_segment.fetch_add(1, Ordering::Relaxed);
         // Nothing but this thread changes what is in memory.
         let held = shared.held.read();
-        let segment = write(&shared, &held.head, number)?;
+        let segment = Arc::new(write(&shared, &held.head, number)?);
         drop(held);
         let next = Log::create(&shared.folder, self.log.number + 1)?;
         let done = self.log.number;
@@ -195,12 +195,14 @@ impl Writer {
             number: done,
             seen: self.seen.fresh(),
         };
-        let changed = shared.index.change(Some(&segment), &[], Some(log));
+        let changed = shared
+            .index
+            .change(std::slice::from_ref(&segment), &[], Some(log));
         changed.map_err(failed)?;
         self.seen.are_kept();
         let mut held = shared.held.write();
         held.head = Head::default();
-        held.segments.push(Arc::new(segment));
+        held.segments.push(segment);
         drop(held);
         (self.pending, self.since) = (0, None);
         for (number, path) in log::files(&shared.folder)? {
