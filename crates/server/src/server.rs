@@ -238,6 +238,7 @@ impl Server {
             sweeper.abort();
             keeper.abort();
             filler.abort();
+            pushed::hand_over(state.clone()).await;
             let closer = state.clone();
             let _ = tokio::task::spawn_blocking(move || {
                 if let Some(live) = closer.live() {

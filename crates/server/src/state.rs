@@ -195,7 +195,8 @@ impl AppState {
     /// If the disk fails.
     #[cfg(feature = "serve")]
     pub fn keep_pushed(&self) -> io::Result<()> {
-        let pushed = Pushed::open(&self.config().folder.join("pushed"))?;
+        let is_of_fleet = self.catalogue().pushed().is_some() && self.store().pushed().is_some();
+        let pushed = Pushed::open(&self.config().folder.join("pushed"), is_of_fleet)?;
         let _ = self.0.pushed.set(pushed);
         Ok(())
     }

@@ -15,6 +15,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use serde_json::Value;
 
+use crate::machines::Fleet;
 use crate::prometheus;
 use crate::server::{Server, eventually, is_running, signal};
 use crate::support::{Scene, run, stderr, stdout};
@@ -364,4 +365,69 @@ fn metrics_count_what_is_pushed() {
         assert_eq!(metrics[&format!("hprof_rs_pushed_{name}")], value, "{name}");
     }
     assert!(metrics["hprof_rs_resident_bytes"] > 1e6);
+}
+
+/// The sum of a service's samples at a server, and the notes of the answer.
+fn samples_at(server: &Server) -> (u64, Vec<String>) {
+    let flame = flame(server, "service=\"shop\"");
+    let notes = flame["notes"].as_array().unwrap().iter();
+    let notes = notes.map(|note| note.as_str().unwrap().to_owned());
+    (flame["total"].as_u64().unwrap(), notes.collect())
+}
+
+#[test]
+fn servers_of_a_fleet_have_what_each_other_received() {
+    let Some(fleet) = Fleet::over_storage(30, 1 << 30) else {
+        return;
+    };
+    let push = |server: &Server, pod: &str, samples: u64| {
+        let path = format!(
+            "/ingest?name=shop%7Bpod%3D{pod}%7D&from={}&until={}",
+            now() - 10,
+            now()
+        );
+        let body = format!("main;work {samples}\n");
+        let answer = server.request("POST", &path, &[], body.as_bytes());
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    };
+    let has = |server: &Server, sum: u64| {
+        eventually("what the others received", || {
+            let (found, _) = samples_at(server);
+            assert!(found <= sum, "{found} of {sum}");
+            (found == sum).then_some(())
+        });
+    };
+    // It is killed with a profile in its log only.
+    let one = fleet.server("one");
+    push(&one, "a", 5);
+    one.kill();
+    let one = fleet.server("one");
+    let two = fleet.server("two");
+    push(&two, "b", 7);
+    has(&one, 12);
+    has(&two, 12);
+    let (_, notes) = samples_at(&one);
+    assert!(
+        notes
+            .iter()
+            .any(|it| it.contains("other servers of the fleet")),
+        "{notes:?}"
+    );
+    let metrics = prometheus::samples(&one.get("/metrics").text());
+    assert_eq!(metrics["hprof_rs_pushed_other_servers"], 1.0);
+    assert!(metrics["hprof_rs_pushed_shared_age_seconds"] < 600.0);
+    // One that is asked to end leaves what it has to the others.
+    push(&two, "b", 1);
+    two.terminate();
+    let live = "SELECT count(*) FROM pushed_segments WHERE state = 'live'";
+    assert_eq!(fleet.ask(live), "3");
+    has(&one, 13);
+    // A new one has all of it.
+    let three = fleet.server("three");
+    has(&three, 13);
+    // The old window of the last hour but one lacks nothing.
+    let path = format!("/api/v1/continuous/series?to={}", (now() - 3600) * 1000);
+    assert_eq!(three.get(&path).json()["notes"], serde_json::json!([]));
+    let states = "SELECT DISTINCT state FROM pushed_segments";
+    assert_eq!(fleet.ask(states), "live");
 }

@@ -70,9 +70,42 @@ struct Limit {
     limit: Option<usize>,
 }
 
-/// Asks the store, on a thread for such work.
-async fn ask<T: Send + 'static>(
+/// The note of a server that shares a database and no object storage.
+const ALONE: &str = "profiles that other servers of the fleet received are not here: servers share them over object storage only";
+
+/// An answer with limits of it, as sentences.
+trait Noted {
+    fn notes(&mut self) -> &mut Vec<String>;
+}
+
+impl Noted for SeriesList {
+    fn notes(&mut self) -> &mut Vec<String> {
+        &mut self.notes
+    }
+}
+
+impl Noted for Flame {
+    fn notes(&mut self) -> &mut Vec<String> {
+        &mut self.notes
+    }
+}
+
+impl Noted for Movers {
+    fn notes(&mut self) -> &mut Vec<String> {
+        &mut self.notes
+    }
+}
+
+impl Noted for CostsOverTime {
+    fn notes(&mut self) -> &mut Vec<String> {
+        &mut self.notes
+    }
+}
+
+/// Asks the store about a window, on a thread for such work.
+async fn ask<T: Noted + Send + 'static>(
     state: AppState,
+    window: Window,
     question: impl FnOnce(&Pushed) -> Result<T, ViewError> + Send + 'static,
 ) -> Result<Json<T>, Problem> {
     let permit = state.views().permit().await?;
@@ -81,7 +114,14 @@ async fn ask<T: Send + 'static>(
         let pushed = state.pushed();
         let pushed =
             pushed.ok_or_else(|| Problem::not_found("this server keeps no pushed profiles"))?;
-        Ok(question(&pushed.store)?)
+        // Before the question, which sees what came until it began.
+        let note = match &pushed.sharing {
+            Some(sharing) => sharing.note(window),
+            None => state.catalogue().is_shared().then(|| ALONE.to_owned()),
+        };
+        let mut answer = question(&pushed.store)?;
+        answer.notes().extend(note);
+        Ok(answer)
     };
     state.blocking(work).await.map(Json)
 }
@@ -94,7 +134,12 @@ async fn series(
     InQuery(query): InQuery<SeriesQuery>,
     InQuery(window): InQuery<Window>,
 ) -> Result<Json<SeriesList>, Problem> {
-    ask(state, move |store| Ok(store.series(&query, window)?)).await
+    ask(
+        state,
+        window,
+        move |store| Ok(store.series(&query, window)?),
+    )
+    .await
 }
 
 /// A flame graph of pushed profiles.
@@ -109,7 +154,7 @@ async fn flame(
     InQuery(direction): InQuery<Direction>,
 ) -> Result<Json<Flame>, Problem> {
     let is_inverted = direction.invert;
-    ask(state, move |store| {
+    ask(state, window, move |store| {
         pushed::flame(store, (&query, window), &cut, is_inverted)
     })
     .await
@@ -128,7 +173,7 @@ async fn compare(
     InQuery(direction): InQuery<Direction>,
 ) -> Result<Json<Flame>, Problem> {
     let is_inverted = direction.invert;
-    ask(state, move |store| {
+    ask(state, window, move |store| {
         let (old, old_window, window) = before.of(&query, window);
         pushed::compare(
             store,
@@ -152,7 +197,7 @@ async fn movers(
     InQuery(before): InQuery<Before>,
     InQuery(limit): InQuery<Limit>,
 ) -> Result<Json<Movers>, Problem> {
-    ask(state, move |store| {
+    ask(state, window, move |store| {
         let (old, old_window, window) = before.of(&query, window);
         Ok(store.movers((&old, old_window), (&query, window), limit.limit)?)
     })
@@ -169,7 +214,7 @@ async fn values(
     InQuery(window): InQuery<Window>,
     InQuery(steps): InQuery<Steps>,
 ) -> Result<Json<CostsOverTime>, Problem> {
-    ask(state, move |store| {
+    ask(state, window, move |store| {
         Ok(store.over_time(&query, window, steps.steps)?)
     })
     .await

@@ -14,6 +14,7 @@ use crate::access::Caller;
 use crate::catalogue::Role;
 use crate::connections::{PlaceFigures, Standing};
 use crate::problem::Problem;
+use crate::pushed::SharingFigures;
 use crate::state::AppState;
 use hprof_pushed::Figures;
 
@@ -133,11 +134,37 @@ pub(super) async fn metrics(
         }
         if let Some(pushed) = state.pushed() {
             write_pushed(&mut text, &pushed.store.figures());
+            if let Some(sharing) = &pushed.sharing {
+                write_sharing(&mut text, sharing.figures());
+            }
         }
         Ok(text)
     });
     let kind = "text/plain; version=0.0.4; charset=utf-8";
     Ok(([(header::CONTENT_TYPE, kind)], text.await?).into_response())
+}
+
+/// Adds the figures of their exchange between servers.
+fn write_sharing(text: &mut String, SharingFigures { others, age }: SharingFigures) {
+    let others = (
+        "other_servers",
+        "Other servers of the fleet that were seen lately.",
+        Some(others),
+    );
+    let age = (
+        "shared_age_seconds",
+        "Seconds since this server exchanged pushed profiles with the fleet.",
+        age,
+    );
+    for (name, about, value) in [others, age] {
+        let Some(value) = value else { continue };
+        let name = format!("hprof_rs_pushed_{name}");
+        // Writing to a string cannot fail.
+        let _ = write!(
+            text,
+            "# HELP {name} {about}\n# TYPE {name} gauge\n{name} {value}\n"
+        );
+    }
 }
 
 /// Adds the figures of pushed profiles.

@@ -9,6 +9,7 @@ mod model;
 mod no_postgres;
 #[cfg(feature = "fleet")]
 mod postgres;
+pub mod pushed;
 mod queue;
 #[cfg(feature = "serve")]
 mod sqlite;
@@ -25,6 +26,8 @@ pub use postgres::{DatabaseAddress, NoAddress, PostgresCatalogue};
 pub use queue::{Claim, Ending, JobQuery, News, Queue};
 #[cfg(feature = "serve")]
 pub use sqlite::SqliteCatalogue;
+
+use pushed::PushedSegments;
 
 use crate::ids::{DumpId, JobId};
 use crate::rules::Verdict;
@@ -185,6 +188,11 @@ pub trait Catalogue: Queue + FleetFigures + Send + Sync {
     /// # Errors
     /// If the database fails.
     fn audit(&self, deed: &Deed<'_>) -> Result<()>;
+
+    /// The list of segments of pushed profiles; none if no other machine can use it.
+    fn pushed(&self) -> Option<&dyn PushedSegments> {
+        None
+    }
 }
 
 /// A pattern of LIKE for texts that contain this one.

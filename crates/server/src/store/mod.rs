@@ -81,6 +81,25 @@ impl FromStr for PartId {
     }
 }
 
+/// Segments of pushed profiles that servers on other machines use too. All calls block.
+pub trait PushedFiles {
+    /// Sends a file, in the place of one of that name.
+    ///
+    /// # Errors
+    /// If the storage fails.
+    fn send_pushed(&self, id: &str, file: &Path) -> io::Result<()>;
+    /// Fetches a file of that many bytes, and compares its SHA-256.
+    ///
+    /// # Errors
+    /// If the storage fails, or the bytes are others.
+    fn fetch_pushed(&self, id: &str, bytes: u64, sha256: &str, to: &Path) -> io::Result<()>;
+    /// Removes a file, if it is there.
+    ///
+    /// # Errors
+    /// If the storage fails.
+    fn delete_pushed(&self, id: &str) -> io::Result<()>;
+}
+
 /// Files by name. All calls block.
 pub trait Store: Send + Sync {
     /// Makes an empty part.
@@ -188,6 +207,10 @@ pub trait Store: Send + Sync {
     }
     /// The way straight into the storage, if it has one.
     fn direct(&self) -> Option<&dyn Direct> {
+        None
+    }
+    /// The place for pushed profiles that other servers use too, if it has one.
+    fn pushed(&self) -> Option<&dyn PushedFiles> {
         None
     }
     /// Removes what nothing leads to and is older than `age`; gives how many objects went.

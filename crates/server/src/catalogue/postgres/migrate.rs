@@ -9,7 +9,7 @@ use super::pool::Pool;
 use crate::catalogue::{CatalogueError, Result};
 
 /// The steps; never changed once released.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("schema.sql"),
     include_str!("figures.sql"),
     // The most room that a worker without other work had for a job that waits.
@@ -17,6 +17,7 @@ const MIGRATIONS: [&str; 4] = [
     // The values that were blanked, and by whom.
     "ALTER TABLE dumps ADD COLUMN strippings text NOT NULL DEFAULT '[]';
      ALTER TABLE uploads ADD COLUMN stripped text NOT NULL DEFAULT ''",
+    include_str!("pushed.sql"),
 ];
 /// The advisory lock of those who migrate: the bytes of `hprof_rs`.
 const LOCK: i64 = i64::from_be_bytes(*b"hprof_rs");

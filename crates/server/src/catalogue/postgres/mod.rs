@@ -8,6 +8,7 @@ mod fleet;
 mod listen;
 mod migrate;
 mod pool;
+mod pushed;
 mod queue;
 mod rows;
 mod tell;
@@ -25,6 +26,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::figures::places;
+use super::pushed::PushedSegments;
 use super::{
     Added, Catalogue, CatalogueError, Deed, Dump, DumpPatch, DumpQuery, JobState, NewDump, News,
     Page, Result, Role, Upload, containing, json, page, place_of,
@@ -356,5 +358,9 @@ impl Catalogue for PostgresCatalogue {
             self.rows(sql, &[&(row - AUDIT_ROWS)])?;
         }
         Ok(())
+    }
+
+    fn pushed(&self) -> Option<&dyn PushedSegments> {
+        Some(self)
     }
 }

@@ -4,7 +4,7 @@
 //! files of an analysis, `analyses/DUMP/ATTEMPT.json` says which run an attempt was. The two kinds of
 //! entries are written last and only if there is none (`If-None-Match: *`): what is not complete is
 //! not visible, and of two that write one entry one wins. The last of several attempts counts, so a worker that was
-//! thought dead changes nothing.
+//! thought dead changes nothing. `pushed/SEGMENT` are pushed profiles, of which the database has the list.
 //!
 //! Parts and the folders of attempts under way lie on this machine.
 
@@ -13,6 +13,7 @@ mod failure;
 mod fetch;
 mod manifest;
 mod orphans;
+mod pushed;
 mod remote;
 
 pub(super) use failure::fault_of;
@@ -31,7 +32,8 @@ use rustix::fs::{FlockOperation, flock};
 use super::cache::Cache;
 use super::direct::Direct;
 use super::{
-    CacheSettings, FILE_TIME, Fault, FolderStore, Local, OpenError, PartId, Store, set_time,
+    CacheSettings, FILE_TIME, Fault, FolderStore, Local, OpenError, PartId, PushedFiles, Store,
+    set_time,
 };
 use crate::ids::{ContentHash, DumpId};
 use manifest::{AnalysisEntry, DumpEntry, FileEntry, attempt_of, name_of};
@@ -371,6 +373,10 @@ impl Store for ObjectFiles {
 
     fn direct(&self) -> Option<&dyn Direct> {
         self.remote.signing().map(|_| self as &dyn Direct)
+    }
+
+    fn pushed(&self) -> Option<&dyn PushedFiles> {
+        Some(self)
     }
 
     fn sweep(&self, age: Duration, is_upload: &dyn Fn(&PartId) -> bool) -> io::Result<usize> {

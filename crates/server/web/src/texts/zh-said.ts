@@ -119,6 +119,8 @@ export const WHOLE: Record<string, string> = {
   "no series of the selector has values in this window": "所选条件在此时间段内没有数值",
   "before: no series of the selector has values in this window": "之前：所选条件在该时间段内没有数值",
   "after: no series of the selector has values in this window": "之后：所选条件在该时间段内没有数值",
+  "profiles that other servers of the fleet received are missing until the first exchange with them ends": "在首次交换完成之前，缺少集群中其他服务器收到的分析数据",
+  "profiles that other servers of the fleet received are not here: servers share them over object storage only": "不含集群中其他服务器收到的分析数据：只有使用对象存储时服务器才共享这些数据",
   "the last values of each series in the window": "该时间段内每个序列的最后数值",
   "Nothing in this dump is known to be alive.": "此转储中没有已知存活的对象。",
   "this analysis is being opened; ask again": "正在打开此分析，请再试",
@@ -219,6 +221,8 @@ export const WHOLE: Record<string, string> = {
 
 /** Sentences with names and numbers; `again` puts a part, such as a root, into words. */
 export const PATTERNS: Said[] = [
+  // Pushed profiles of a fleet.
+  [/^profiles that other servers of the fleet received after (\S+) UTC may be missing$/, (_, time) => `可能缺少集群中其他服务器在 ${time} UTC 之后收到的分析数据`],
   // Logs.
   [/^(\S+) threads wait for each other without an end\.$/, (_, n) => `${n} 个线程互相等待，永无结束。`],
   [/^(\S+) threads? waits? for a lock of (\S+)\.$/, (_, n, name) => `${n} 个线程在等待 ${name} 的锁。`],

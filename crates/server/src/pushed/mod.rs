@@ -1,6 +1,8 @@
 //! Profiles that other programs push (docs/continuous.md): takes requests for the [store](hprof_pushed), has it look after its files,
 //! and draws its answers.
 
+mod sharing;
+
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -26,6 +28,8 @@ pub const MAX_BODY: usize = 16 << 20;
 const MAX_UNDER_WAY: usize = 64 << 20;
 /// Bodies that are decoded at once.
 const DECODERS: usize = 2;
+/// How long the end of a server waits until others have what it received.
+const HAND_OVER: Duration = Duration::from_secs(10);
 /// How often files are looked after.
 const PAUSE: Duration = Duration::from_secs(60);
 
@@ -63,10 +67,14 @@ impl From<QueryError> for ViewError {
     }
 }
 
+pub use sharing::{Sharing, SharingFigures};
+
 /// The store, and the limits of what comes at once.
 pub struct Pushed {
     /// The store.
     pub store: Store,
+    /// What servers of a fleet do with it; none on a machine alone.
+    pub sharing: Option<Sharing>,
     room: Arc<Semaphore>,
     decoders: Arc<Semaphore>,
 }
@@ -79,9 +87,17 @@ impl Pushed {
     ///
     /// # Errors
     /// If the disk or the index fails.
-    pub fn open(folder: &Path) -> io::Result<Self> {
+    pub fn open(folder: &Path, is_of_fleet: bool) -> io::Result<Self> {
+        let (store, sharing) = match is_of_fleet {
+            false => (Store::open(folder)?, None),
+            true => {
+                let store = Store::open_with(folder, sharing::FRESHNESS)?;
+                (store, Some(Sharing::new()?))
+            }
+        };
         Ok(Self {
-            store: Store::open(folder)?,
+            store,
+            sharing,
             room: Arc::new(Semaphore::new(MAX_UNDER_WAY)),
             decoders: Arc::new(Semaphore::new(DECODERS)),
         })
@@ -152,21 +168,55 @@ fn ended() -> Problem {
     Problem::internal("the thread of pushed profiles has ended")
 }
 
-/// Looks after the store's files again and again.
+/// Looks after the store's files again and again, and shares them with the other servers of a fleet.
 pub(crate) async fn run(state: AppState) {
+    let is_of_fleet = state.pushed().is_some_and(|it| it.sharing.is_some());
+    let pause = if is_of_fleet { sharing::PAUSE } else { PAUSE };
     loop {
-        tokio::time::sleep(PAUSE).await;
-        let kept = state.blocking(|state| {
-            if let Some(pushed) = state.pushed() {
-                let PushedRetention { days, bytes } = state.config().keep_pushed;
-                let now = u32::try_from(Millis::now().0 / 1000).unwrap_or(u32::MAX);
-                let kept = pushed.store.keep(Retention { days, bytes }, now);
-                kept.map_err(Problem::internal)?;
-            }
-            Ok(())
-        });
+        // A server that begins has nothing of the others.
+        if !is_of_fleet {
+            tokio::time::sleep(pause).await;
+        }
         // A failure is in the log, and the next look may succeed.
-        let _ = kept.await;
+        let _ = state.blocking(keep).await;
+        if is_of_fleet {
+            tokio::time::sleep(pause).await;
+        }
+    }
+}
+
+fn keep(state: &AppState) -> Result<(), Problem> {
+    let Some(pushed) = state.pushed() else {
+        return Ok(());
+    };
+    let PushedRetention { days, bytes } = state.config().keep_pushed;
+    let retention = Retention { days, bytes };
+    match &pushed.sharing {
+        Some(sharing) => sharing.share(state, retention),
+        None => {
+            let now = u32::try_from(Millis::now().0 / 1000).unwrap_or(u32::MAX);
+            let kept = pushed.store.keep(retention, now);
+            kept.map_err(Problem::internal)?;
+        }
+    }
+    Ok(())
+}
+
+/// Gives the other servers of a fleet what only this one has, before it ends.
+pub(crate) async fn hand_over(state: AppState) {
+    if !state.pushed().is_some_and(|it| it.sharing.is_some()) {
+        return;
+    }
+    let handed = state.blocking(|state| {
+        if let Some(pushed) = state.pushed() {
+            pushed.store.make_segment().map_err(Problem::internal)?;
+        }
+        keep(state)
+    });
+    if tokio::time::timeout(HAND_OVER, handed).await.is_err() {
+        tracing::warn!(
+            "the last pushed profiles are on this server's disk only: sending them took too long"
+        );
     }
 }
 
