@@ -38,9 +38,10 @@ function List() {
     };
   }, []);
   if (items === null) return null;
-  // What is recorded first, then what can be.
+  // What is recorded first, then what can be; the newest of each first, as people come for what they have just started.
   const rank = (jvm: Jvm) => (jvm.live ? 0 : jvm.attachable ? 1 : 2);
-  const sorted = [...items].sort((a, b) => rank(a) - rank(b) || (a.pid ?? 0) - (b.pid ?? 0));
+  const age = (jvm: Jvm) => jvm.uptime ?? Number.MAX_SAFE_INTEGER;
+  const sorted = [...items].sort((a, b) => rank(a) - rank(b) || age(a) - age(b) || (b.pid ?? 0) - (a.pid ?? 0));
   return (
     <section aria-labelledby="jvms-title">
       <h2 id="jvms-title">{t.jvms}</h2>
