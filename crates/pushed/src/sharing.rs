@@ -14,12 +14,16 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use sha2::{Digest as _, Sha256};
 
 use crate::keeping::{self, Retention};
 use crate::segment::Segment;
 use crate::{Pushed, Shared, log};
+
+/// When a file is asked for again that was missing or damaged.
+const AGAIN: Duration = Duration::from_secs(10 * 60);
 
 /// The name of a segment in the fleet: 32 hexadecimal digits by chance.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -126,6 +130,8 @@ pub(super) struct Names {
     named: Option<BTreeMap<u64, Named>>,
     /// Files that came for a list which was not followed to its end, by their numbers.
     waiting: BTreeMap<FleetId, u64>,
+    /// Segments whose files are missing or damaged, and when they were asked for last.
+    unreadable: BTreeMap<FleetId, Instant>,
 }
 
 fn marker(shared: &Shared, number: u64) -> PathBuf {
@@ -276,6 +282,7 @@ fn follow(shared: &Shared, fleet: &dyn Fleet, names: &mut Names) -> io::Result<(
         drop_file(shared, number)?;
         names.waiting.remove(&id);
     }
+    names.unreadable.retain(|id, _| live.contains_key(id));
     let mut new = Vec::new();
     for about in list.iter().filter(|it| !here.contains(&it.id)) {
         let number = match names.waiting.get(&about.id) {
@@ -284,7 +291,9 @@ fn follow(shared: &Shared, fleet: &dyn Fleet, names: &mut Names) -> io::Result<(
                 let number = shared.next_segment.fetch_add(1, Ordering::Relaxed);
                 let path = shared.segment(number);
                 let part = path.with_extension("new");
-                fleet.fetch(about, &part)?;
+                if !fetch(fleet, about, &part, &mut names.unreadable)? {
+                    continue;
+                }
                 mark(shared, number, &about.id)?;
                 fs::rename(&part, &path)?;
                 names.waiting.insert(about.id.clone(), number);
@@ -310,6 +319,42 @@ fn follow(shared: &Shared, fleet: &dyn Fleet, names: &mut Names) -> io::Result<(
         named.insert(segment.number, Named { id, is_published });
     }
     Ok(())
+}
+
+/// Fetches a file. False if it is missing or damaged, which keeps no other from coming.
+fn fetch(
+    fleet: &dyn Fleet,
+    about: &FleetSegment,
+    to: &Path,
+    unreadable: &mut BTreeMap<FleetId, Instant>,
+) -> io::Result<bool> {
+    if let Some(asked) = unreadable.get(&about.id)
+        && asked.elapsed() < AGAIN
+    {
+        return Ok(false);
+    }
+    match fleet.fetch(about, to) {
+        Ok(()) => {
+            unreadable.remove(&about.id);
+            Ok(true)
+        }
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::InvalidData
+            ) =>
+        {
+            tracing::error!(
+                segment = about.id.as_str(),
+                %error,
+                "a segment of pushed profiles cannot be fetched, and answers lack it"
+            );
+            unreadable.insert(about.id.clone(), Instant::now());
+            remove(to)?;
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Removes the file of a segment that does not count here.
@@ -386,11 +431,12 @@ fn forget(
 
 impl Pushed {
     /// Shares segments with the other servers of a fleet: sends, takes, and merges and removes for all where this server is the one that
-    /// does, at this second since 1970-01-01 UTC. It takes the place of [`Pushed::keep`].
+    /// does, at this second since 1970-01-01 UTC. It takes the place of [`Pushed::keep`]. Gives how many segments are missing here, as their
+    /// files are missing or damaged.
     ///
     /// # Errors
     /// If the fleet or the disk fails. What was done counts, and the next call does the rest.
-    pub fn share(&self, fleet: &dyn Fleet, retention: Retention, now: u32) -> io::Result<()> {
+    pub fn share(&self, fleet: &dyn Fleet, retention: Retention, now: u32) -> io::Result<usize> {
         let shared = &self.shared;
         let mut names = shared.keeping.lock();
         if names.named.is_none() {
@@ -403,6 +449,6 @@ impl Pushed {
             keep(shared, fleet, named, retention, now)?;
             fleet.sweep(retention)?;
         }
-        Ok(())
+        Ok(names.unreadable.len())
     }
 }

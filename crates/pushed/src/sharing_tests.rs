@@ -81,10 +81,12 @@ impl Fleet for Memory {
     }
 
     fn fetch(&self, segment: &FleetSegment, to: &Path) -> io::Result<()> {
-        let bytes = self.call(|| self.files.borrow()[&segment.id].clone())?;
-        fs::write(to, bytes)?;
-        assert_eq!(sha256(to)?, segment.sha256);
-        Ok(())
+        let bytes = self.call(|| self.files.borrow().get(&segment.id).cloned())?;
+        fs::write(to, bytes.ok_or(io::ErrorKind::NotFound)?)?;
+        match sha256(to)? == segment.sha256 {
+            true => Ok(()),
+            false => Err(io::ErrorKind::InvalidData.into()),
+        }
     }
 
     fn publish(&self, id: &FleetId) -> io::Result<bool> {
@@ -126,7 +128,7 @@ impl Fleet for Memory {
 
 const NOW: u32 = START as u32 + 1000;
 
-fn share(store: &Pushed, fleet: &Memory) -> io::Result<()> {
+fn share(store: &Pushed, fleet: &Memory) -> io::Result<usize> {
     store.share(fleet, KEEP, NOW)
 }
 
@@ -248,4 +250,30 @@ fn a_lost_index_publishes_nothing_twice() {
     let store = Pushed::open(folder.path()).unwrap();
     share(&store, &fleet).unwrap();
     assert_eq!((fleet.live(), total(&store, "", ALL)), (1, 5));
+}
+
+#[test]
+fn a_file_that_is_lost_or_damaged_keeps_no_other_from_coming() {
+    let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let fleet = Memory::default();
+    let one = Pushed::open(folders[0].path()).unwrap();
+    for round in 0..3 {
+        put(&one, entry("shop", START + 10 * round, "main;work 5\n"));
+        one.make_segment().unwrap();
+    }
+    share(&one, &fleet).unwrap();
+    let ids: Vec<FleetId> = fleet.files.borrow().keys().cloned().collect();
+    fleet.files.borrow_mut().remove(&ids[0]);
+    fleet.files.borrow_mut().get_mut(&ids[1]).unwrap()[20] ^= 1;
+    let two = Pushed::open(folders[1].path()).unwrap();
+    for _ in 0..2 {
+        assert_eq!(share(&two, &fleet).unwrap(), 2);
+        assert_eq!(total(&two, "", ALL), 5);
+    }
+    // The server that has them merges and removes them all the same.
+    fleet.is_keeper.set(true);
+    let nothing = Retention { bytes: 0, ..KEEP };
+    assert_eq!(one.share(&fleet, nothing, NOW).unwrap(), 0);
+    assert_eq!(share(&two, &fleet).unwrap(), 0);
+    assert_eq!(total(&two, "", ALL), 0);
 }

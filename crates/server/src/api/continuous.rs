@@ -115,12 +115,13 @@ async fn ask<T: Noted + Send + 'static>(
         let pushed =
             pushed.ok_or_else(|| Problem::not_found("this server keeps no pushed profiles"))?;
         // Before the question, which sees what came until it began.
-        let note = match &pushed.sharing {
-            Some(sharing) => sharing.note(window),
-            None => state.catalogue().is_shared().then(|| ALONE.to_owned()),
+        let notes = match &pushed.sharing {
+            Some(sharing) => sharing.notes(window),
+            None if state.catalogue().is_shared() => vec![ALONE.to_owned()],
+            None => Vec::new(),
         };
         let mut answer = question(&pushed.store)?;
-        answer.notes().extend(note);
+        answer.notes().extend(notes);
         Ok(answer)
     };
     state.blocking(work).await.map(Json)

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hprof_pushed::{Fleet, FleetId, FleetSegment, Reservation, Retention, Window};
@@ -29,6 +29,8 @@ pub struct Sharing {
     /// When the last look began that succeeded, in milliseconds since 1970-01-01 UTC; 0 before.
     shared_at: AtomicI64,
     others: AtomicU64,
+    /// Segments of others whose files are missing or damaged.
+    unreadable: AtomicUsize,
     is_failing: AtomicBool,
 }
 
@@ -51,6 +53,7 @@ impl Sharing {
             server: PartId::new()?.as_str().to_owned(),
             shared_at: AtomicI64::new(0),
             others: AtomicU64::new(0),
+            unreadable: AtomicUsize::new(0),
             is_failing: AtomicBool::new(false),
         })
     }
@@ -77,7 +80,8 @@ impl Sharing {
             pushed.store.share(&fleet, retention, now)
         });
         match shared {
-            Ok(()) => {
+            Ok(unreadable) => {
+                self.unreadable.store(unreadable, Ordering::Relaxed);
                 self.shared_at.store(began.0, Ordering::Relaxed);
                 if self.is_failing.swap(false, Ordering::Relaxed) {
                     tracing::info!("pushed profiles are shared with the other servers again");
@@ -102,8 +106,18 @@ impl Sharing {
         }
     }
 
-    /// What an answer about a window may lack.
-    pub(crate) fn note(&self, window: Window) -> Option<String> {
+    /// What an answer about a window may lack, as sentences.
+    pub(crate) fn notes(&self, window: Window) -> Vec<String> {
+        let unreadable = match self.unreadable.load(Ordering::Relaxed) {
+            0 => None,
+            count => Some(format!(
+                "{count} segments of profiles are missing here: the storage has lost or damaged their files; the server's log names them"
+            )),
+        };
+        self.note(window).into_iter().chain(unreadable).collect()
+    }
+
+    fn note(&self, window: Window) -> Option<String> {
         let at = self.shared_at.load(Ordering::Relaxed);
         let lag = i64::try_from(LAG.as_millis()).unwrap_or(i64::MAX);
         let complete = at.saturating_sub(lag).max(0);

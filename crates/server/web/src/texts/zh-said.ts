@@ -222,6 +222,7 @@ export const WHOLE: Record<string, string> = {
 /** Sentences with names and numbers; `again` puts a part, such as a root, into words. */
 export const PATTERNS: Said[] = [
   // Pushed profiles of a fleet.
+  [/^(\d+) segments of profiles are missing here: the storage has lost or damaged their files; the server's log names them$/, (_, n) => `此处缺少 ${n} 段分析数据：存储丢失或损坏了其文件；服务器日志列有名称`],
   [/^profiles that other servers of the fleet received after (\S+) UTC may be missing$/, (_, time) => `可能缺少集群中其他服务器在 ${time} UTC 之后收到的分析数据`],
   // Logs.
   [/^(\S+) threads wait for each other without an end\.$/, (_, n) => `${n} 个线程互相等待，永无结束。`],
