@@ -114,9 +114,9 @@ fn ticks() -> (f64, f64) {
     (ticks.iter().take(8).sum(), idle)
 }
 
-/// The findings of a program that records itself with settings of the JDK, and the share of the machine's CPUs that others
+/// The findings of a program that records itself with settings of the JDK for this long, and the share of the machine's CPUs that others
 /// used in that time, its host included.
-fn findings(program: &str, flag: &str, settings: &str) -> (Findings, f64) {
+fn findings(program: &str, flag: &str, settings: &str, millis: u32) -> (Findings, f64) {
     // Later releases unmount virtual threads that hold a monitor.
     let release = if program == "pins" { 21 } else { 17 };
     let run = Run::new(Jdk::feature_release(release));
@@ -130,7 +130,8 @@ fn findings(program: &str, flag: &str, settings: &str) -> (Findings, f64) {
         flag => run.jvm_arg(flag),
     };
     let before = ticks();
-    let outcome = run.class("RecordingCorpus").args([program, "2500"]).run();
+    let millis = millis.to_string();
+    let outcome = run.class("RecordingCorpus").args([program, &millis]).run();
     let after = ticks();
     let bytes = outcome.expect_status(0).bytes("r.jfr");
     let (recorded, skipped) = recorded::read(&bytes, &[], &mut |_| {});
@@ -156,8 +157,8 @@ enum Verdict {
 /// Rules on what a program does in a second. One that gets less than half of a CPU does less.
 const RATES: [&str; 2] = ["high-cpu", "allocation"];
 
-fn judge((program, flag, expected): Case, settings: &str) -> Verdict {
-    let (findings, others) = findings(program, flag, settings);
+fn judge((program, flag, expected): Case, settings: &str, millis: u32) -> Verdict {
+    let (findings, others) = findings(program, flag, settings, millis);
     let alarms: Vec<_> = findings.alarms().collect();
     let found = alarms.first().map(|it| (it.fact.rule(), &*it.headline));
     let said = format!("{program}: {found:?}");
@@ -190,7 +191,7 @@ fn not_right(cases: &[Case], settings: &str) -> (Vec<String>, Vec<(bool, String)
         for _ in 0..3 {
             scope.spawn(|| {
                 while let Some(&case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let verdict = judge(case, settings);
+                    let verdict = judge(case, settings, 2500);
                     if !matches!(verdict, Verdict::Right) {
                         again.lock().expect("no panic").push((case, verdict));
                     }
@@ -200,11 +201,12 @@ fn not_right(cases: &[Case], settings: &str) -> (Vec<String>, Vec<(bool, String)
     });
     let (mut later, mut wrong) = (Vec::new(), Vec::new());
     for (case, mut verdict) in again.into_inner().expect("no panic") {
-        for _ in 0..3 {
+        // Longer each time: a rule that asks for some samples gets them then.
+        for millis in [5_000, 10_000, 20_000] {
             if matches!(verdict, Verdict::Right) {
                 break;
             }
-            let tried = judge(case, settings);
+            let tried = judge(case, settings, millis);
             if !matches!(tried, Verdict::Wrong(_)) {
                 verdict = tried;
             }

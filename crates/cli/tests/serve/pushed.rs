@@ -422,6 +422,11 @@ fn servers_of_a_fleet_have_what_each_other_received() {
     let live = "SELECT count(*) FROM pushed_segments WHERE state = 'live'";
     assert_eq!(fleet.ask(live), "3");
     has(&one, 13);
+    eventually("a server that is alone", || {
+        let metrics = prometheus::samples(&one.get("/metrics").text());
+        (metrics["hprof_rs_pushed_other_servers"] == 0.0).then_some(())
+    });
+    assert_eq!(samples_at(&one).1, [""; 0]);
     // A new one has all of it.
     let three = fleet.server("three");
     has(&three, 13);

@@ -54,6 +54,11 @@ pub trait PushedSegments {
     /// # Errors
     /// If the database fails.
     fn note_pushed_server(&self, server: &str) -> Result<u64>;
+    /// Notes that a server has ended.
+    ///
+    /// # Errors
+    /// If the database fails.
+    fn remove_pushed_server(&self, server: &str) -> Result<()>;
     /// Makes a server the keeper, unless another is. True if it is.
     ///
     /// # Errors

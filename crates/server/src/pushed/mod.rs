@@ -92,7 +92,7 @@ impl Pushed {
             false => (Store::open(folder)?, None),
             true => {
                 let store = Store::open_with(folder, sharing::FRESHNESS)?;
-                (store, Some(Sharing::new()?))
+                (store, Some(Sharing::new(folder)?))
             }
         };
         Ok(Self {
@@ -211,11 +211,13 @@ pub(crate) async fn hand_over(state: AppState) {
         if let Some(pushed) = state.pushed() {
             pushed.store.make_segment().map_err(Problem::internal)?;
         }
-        keep(state)
+        keep(state)?;
+        let sharing = state.pushed().and_then(|it| it.sharing.as_ref());
+        Ok(sharing.is_some_and(|sharing| sharing.leave(state)))
     });
-    if tokio::time::timeout(HAND_OVER, handed).await.is_err() {
+    if !matches!(tokio::time::timeout(HAND_OVER, handed).await, Ok(Ok(true))) {
         tracing::warn!(
-            "the last pushed profiles are on this server's disk only: sending them took too long"
+            "the last pushed profiles are on this server's disk only, and count when a server with its folder starts"
         );
     }
 }

@@ -1,6 +1,7 @@
 //! The servers of a fleet share pushed profiles: the files lie in the object storage, their list in PostgreSQL.
 
 use std::fmt::Write as _;
+use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
@@ -24,7 +25,7 @@ const DAY: u64 = 24 * 60 * 60;
 
 /// The state of sharing; it is there in a fleet only.
 pub struct Sharing {
-    /// The name of this process.
+    /// The name of this server, which its folder keeps.
     server: String,
     /// When the last look began that succeeded, in milliseconds since 1970-01-01 UTC; 0 before.
     shared_at: AtomicI64,
@@ -44,13 +45,13 @@ pub struct SharingFigures {
 }
 
 impl Sharing {
-    /// The state before the first look.
+    /// The state before the first look, of the server with this folder of pushed profiles.
     ///
     /// # Errors
-    /// If the system has no random numbers.
-    pub fn new() -> io::Result<Self> {
+    /// If the disk fails, or the system has no random numbers.
+    pub fn new(folder: &Path) -> io::Result<Self> {
         Ok(Self {
-            server: PartId::new()?.as_str().to_owned(),
+            server: name_of(folder)?.as_str().to_owned(),
             shared_at: AtomicI64::new(0),
             others: AtomicU64::new(0),
             unreadable: AtomicUsize::new(0),
@@ -94,6 +95,13 @@ impl Sharing {
             ),
             Err(_) => {}
         }
+    }
+
+    /// Notes that this server ends and others have all of it; true if they have.
+    pub(crate) fn leave(&self, state: &AppState) -> bool {
+        let has_shared = !self.is_failing.load(Ordering::Relaxed);
+        let list = state.catalogue().pushed().filter(|_| has_shared);
+        list.is_some_and(|list| list.remove_pushed_server(&self.server).is_ok())
     }
 
     /// Figures for `/metrics`.
@@ -140,6 +148,25 @@ impl Sharing {
         };
         Some(note)
     }
+}
+
+/// The name that a folder has for its server, or a new one.
+fn name_of(folder: &Path) -> io::Result<PartId> {
+    let path = folder.join("server");
+    match fs::read_to_string(&path) {
+        Ok(name) => {
+            if let Ok(name) = name.parse() {
+                return Ok(name);
+            }
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    let name = PartId::new()?;
+    let new = path.with_extension("new");
+    fs::write(&new, name.as_str())?;
+    fs::rename(&new, &path)?;
+    Ok(name)
 }
 
 fn failed(error: CatalogueError) -> io::Error {

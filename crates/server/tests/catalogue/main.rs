@@ -8,6 +8,7 @@ mod fleet;
 mod outage;
 #[path = "../support/postgres.rs"]
 mod postgres;
+mod pushed;
 
 use std::time::Duration;
 

@@ -95,6 +95,15 @@ impl PushedSegments for PostgresCatalogue {
         Ok(others.unwrap_or_default())
     }
 
+    fn remove_pushed_server(&self, server: &str) -> Result<()> {
+        self.rows(
+            "WITH keeper AS (DELETE FROM pushed_keeper WHERE id = $1)
+             DELETE FROM pushed_servers WHERE id = $1 RETURNING id",
+            &[&server],
+        )?;
+        Ok(())
+    }
+
     fn keep_pushed(&self, server: &str) -> Result<bool> {
         self.change(
             "INSERT INTO pushed_keeper (one, id, until) VALUES (true, $1, hprof_rs_now() + $2)
