@@ -215,7 +215,8 @@ pub fn span(file: &[u8], kind: Kind) -> Option<Window> {
     match kind {
         Kind::Jfr => jfr::span(file),
         Kind::Otlp => otlp::span(file),
-        Kind::Collapsed | Kind::Pprof | Kind::Speedscope | Kind::Firefox | Kind::Perf => None,
+        Kind::Pprof => pprof::span(file),
+        Kind::Collapsed | Kind::Speedscope | Kind::Firefox | Kind::Perf => None,
     }
 }
 
@@ -245,7 +246,7 @@ pub fn read_part(
     match kind {
         Kind::Jfr => jfr::read(file, part, passed),
         Kind::Collapsed => collapsed::read(file, passed),
-        Kind::Pprof => Ok(pprof::read(file, passed)),
+        Kind::Pprof => Ok(pprof::read_part(file, part, passed)),
         Kind::Otlp => otlp::read_part(file, part, passed),
         Kind::Speedscope => Ok(speedscope::read(file, passed)),
         Kind::Firefox => Ok(firefox::read(file, passed)),

@@ -1,6 +1,7 @@
 //! Profiles of pprof (<https://github.com/google/pprof>, `proto/profile.proto`), as Go, gperftools
 //! and many others write them: a message in the encoding of Protocol Buffers.
 
+mod times;
 pub(crate) mod wire;
 
 #[cfg(test)]
@@ -8,13 +9,16 @@ mod tests;
 
 use std::ops::Range;
 
+use hprof_format::ids::{ThreadSerial, TraceSerial};
 use hprof_format::model::Line;
 use hprof_stacks::pictures::CLASS_FILE;
+use hprof_stacks::timeline::{Moment, Timeline, Window};
 use hprof_stacks::{FrameIndex, Measure};
 use rustc_hash::FxHashMap;
 
 use crate::builder::{Builder, ClassIndex};
-use crate::{Kind, Profile};
+use crate::{Kind, Part, Profile};
+use times::Times;
 use wire::{Fields, Value, fixed, numbers, whole};
 
 /// The parts of the message.
@@ -30,6 +34,7 @@ struct Message<'a> {
     /// The number of functions so far.
     function_count: u64,
     time_nanos: u64,
+    duration_nanos: u64,
 }
 
 /// Samples or strings that prove a profile which names no types at its start.
@@ -86,8 +91,17 @@ fn is_laid_out(bytes: &[u8], numbers: &[u64], parts: &[u64]) -> bool {
     })
 }
 
-/// Reads a profile.
-pub(crate) fn read(file: &[u8], passed: &mut dyn FnMut(Range<usize>)) -> Profile {
+/// The time that a profile covers, if its samples say when they arose.
+pub(crate) fn span(file: &[u8]) -> Option<Window> {
+    let mut message = Message::default();
+    for (field, value) in whole(file) {
+        message.take(field, value);
+    }
+    Times::of(&message).map(|times| times.span)
+}
+
+/// Reads a profile, or the part of it that is wanted.
+pub(crate) fn read_part(file: &[u8], part: Part, passed: &mut dyn FnMut(Range<usize>)) -> Profile {
     let mut builder = Builder::new(file.len());
     let mut message = Message::default();
     for field in Fields::of(file) {
@@ -103,9 +117,27 @@ pub(crate) fn read(file: &[u8], passed: &mut dyn FnMut(Range<usize>)) -> Profile
         }
     }
     let created = message.time_nanos / 1_000_000;
-    Reader::new(message, file.len()).add_all(&mut builder);
+    let times = Times::of(&message);
+    let mut reader = Reader::new(message, file.len());
+    reader.add_all(&mut builder, part, times.as_ref());
     passed(0..file.len());
-    builder.finish(Kind::Pprof, (created > 0).then_some(created))
+    let mut profile = builder.finish(Kind::Pprof, (created > 0).then_some(created));
+    profile.span = times.as_ref().map(|times| times.span);
+    profile.timeline = times.filter(|_| part.with_times).map(|times| {
+        let [samples, nanos] = reader.sums;
+        reader.moments.sort_by_key(|moment| moment.at);
+        Timeline {
+            span: times.span,
+            sample_nanos: nanos.checked_div(samples).filter(|&nanos| nanos > 0),
+            is_wall: reader
+                .columns
+                .iter()
+                .flatten()
+                .any(|column| column.measure == Measure::Wall),
+            moments: reader.moments,
+        }
+    });
+    profile
 }
 
 impl<'a> Message<'a> {
@@ -127,6 +159,7 @@ impl<'a> Message<'a> {
             }
             (6, Value::Bytes(bytes)) => self.strings.push(bytes),
             (9, Value::Number(time)) => self.time_nanos = time,
+            (10, Value::Number(length)) => self.duration_nanos = length,
             _ => {}
         }
     }
@@ -203,6 +236,9 @@ struct Reader<'a> {
     frames: FxHashMap<u64, Vec<FrameIndex>>,
     /// The locations that stand for the class of objects, in files of this project.
     classes: FxHashMap<u64, ClassIndex>,
+    moments: Vec<Moment>,
+    /// All samples, and all CPU time in nanoseconds.
+    sums: [u64; 2],
 }
 
 impl<'a> Reader<'a> {
@@ -233,19 +269,23 @@ impl<'a> Reader<'a> {
             columns,
             frames: FxHashMap::default(),
             classes: FxHashMap::default(),
+            moments: Vec::new(),
+            sums: [0; 2],
         }
     }
 
-    fn add_all(&mut self, builder: &mut Builder) {
+    fn add_all(&mut self, builder: &mut Builder, part: Part, times: Option<&Times>) {
         let (mut lacking, mut left_out) = (0_u64, 0_u64);
+        let columns = self.columns.clone();
         for sample in std::mem::take(&mut self.message.samples) {
             let (mut locations, mut values) = (Vec::new(), Vec::new());
-            let mut thread = None;
+            let (mut thread, mut labelled) = (None, None);
             for (field, value) in whole(sample) {
                 match (field, value) {
                     (1, value) => numbers(value, &mut locations),
                     (2, value) => numbers(value, &mut values),
                     (3, Value::Bytes(label)) => {
+                        labelled = labelled.or_else(|| times?.label(label));
                         let [_, key, name] = fixed(label);
                         if name != 0 && self.message.string(key) == "thread" {
                             thread = Some(builder.thread(&self.message.string(name)));
@@ -253,6 +293,12 @@ impl<'a> Reader<'a> {
                     }
                     _ => {}
                 }
+            }
+            let at = times.map(|times| times.at(labelled));
+            if let (Some(at), Some(window)) = (at, part.window)
+                && !window.contains(at)
+            {
+                continue;
             }
             let mut frames = Vec::new();
             let mut class = None;
@@ -274,11 +320,12 @@ impl<'a> Reader<'a> {
                 frames.extend(found.iter().take(taken));
             }
             let trace = builder.trace(thread, &frames);
-            for (column, value) in self.columns.iter().zip(values) {
+            for (column, value) in columns.iter().zip(values) {
                 // Differences between profiles may be negative, which has no meaning here.
                 if let (Some(column), Ok(0..)) = (column, i64::try_from(value)) {
                     let cost = value.saturating_mul(column.factor);
                     builder.add(column.measure, trace, class, cost);
+                    self.note(*column, cost, (at, part), (trace, thread));
                 }
             }
         }
@@ -292,6 +339,30 @@ impl<'a> Reader<'a> {
             let message =
                 format!("the profile lacks {lacking} of the locations to which its stacks refer");
             builder.damage(None, 0, message);
+        }
+    }
+
+    /// Keeps the time of a cost, if it is wanted.
+    fn note(
+        &mut self,
+        column: Column,
+        value: u64,
+        (at, part): (Option<i64>, Part),
+        (trace, thread): (TraceSerial, Option<ThreadSerial>),
+    ) {
+        match column.measure {
+            Measure::Samples => self.sums[0] = self.sums[0].saturating_add(value),
+            Measure::Time => self.sums[1] = self.sums[1].saturating_add(value),
+            _ => {}
+        }
+        if let (Some(at), true, 1..) = (at, part.with_times, value) {
+            self.moments.push(Moment {
+                at,
+                value,
+                trace,
+                thread,
+                measure: column.measure,
+            });
         }
     }
 

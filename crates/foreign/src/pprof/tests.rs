@@ -108,7 +108,7 @@ fn fields(is_packed: bool) -> Vec<Vec<u8>> {
 
 fn check(file: &[u8]) {
     assert_eq!(Kind::of(file), Some(Kind::Pprof));
-    let profile = read(file, &mut |_| {});
+    let profile = read_part(file, Part::default(), &mut |_| {});
     assert_eq!(profile.damaged, 0, "{:?}", profile.damage);
     assert_eq!(profile.created_millis, Some(1_700_000_000_123));
     let [samples, time] = &profile.weights[..] else {
@@ -170,7 +170,7 @@ fn functions_without_numbers_are_numbered_in_their_order() {
             .flat_map(|it| part(6, &[it.as_bytes().to_vec()]))
             .collect(),
     ];
-    let profile = read(&file.concat(), &mut |_| {});
+    let profile = read_part(&file.concat(), Part::default(), &mut |_| {});
     assert_eq!(profile.damaged, 0, "{:?}", profile.damage);
     let costs = by_method(&profile.stacks, &profile.weights[0]);
     let found: Vec<_> = costs.iter().map(|it| (&*it.name, it.own)).collect();
@@ -186,7 +186,7 @@ fn places_with_many_methods_do_not_multiply_without_end() {
         2,
         &[packed(1, &[9; 5_000], true), packed(2, &[1, 1], true)],
     ));
-    let profile = read(&file.concat(), &mut |_| {});
+    let profile = read_part(&file.concat(), Part::default(), &mut |_| {});
     let message = &profile.damage[0].message;
     assert!(message.contains("repeats long stacks"), "{message}");
     assert_eq!(profile.weights[0].total, 5);
@@ -217,4 +217,71 @@ proptest! {
             .collect();
         check(&file);
     }
+}
+
+/// The profile of [`fields`] with other samples: place, value, and what their labels say.
+fn timed(samples: &[(u64, u64, Option<(u64, u64)>)]) -> Vec<u8> {
+    let mut file = fields(true);
+    file.retain(|field| field[0] != 2 << 3 | 2);
+    // "end_timestamp_ns" and "shard" follow the ten strings.
+    file.extend(["end_timestamp_ns", "shard"].map(|it| part(6, &[it.as_bytes().to_vec()])));
+    file.extend(samples.iter().map(|&(place, value, label)| {
+        let label = label.map(|(key, at)| part(3, &[number(1, key), number(3, at)]));
+        let parts = [
+            packed(1, &[place], true),
+            packed(2, &[value, 10_000_000 * value], true),
+            label.unwrap_or_default(),
+        ];
+        part(2, &parts)
+    }));
+    file.concat()
+}
+
+#[test]
+fn samples_with_times_have_windows() {
+    const BEGIN: u64 = 1_700_000_000_123_456_789;
+    const SECOND: u64 = 1_000_000_000;
+    let at = |seconds: u64| Some((10, BEGIN + seconds * SECOND));
+    // The third has no time: it counts at the middle of the five seconds.
+    let samples = [(2, 1, at(1)), (2, 2, at(4)), (1, 4, None), (3, 8, at(2))];
+    let file = timed(&samples);
+    let begin = BEGIN as i64;
+    let seconds = |from: i64, to: i64| Window {
+        from: begin + from * SECOND as i64,
+        to: begin + to * SECOND as i64,
+    };
+    assert_eq!(span(&file), Some(seconds(0, 5)));
+    let total = |window| {
+        let part = Part {
+            window,
+            with_times: true,
+        };
+        let profile = read_part(&file, part, &mut |_| {});
+        assert_eq!(profile.span, Some(seconds(0, 5)));
+        let timeline = profile.timeline.unwrap();
+        assert_eq!(timeline.sample_nanos, Some(10_000_000));
+        let sum = |measure| {
+            let moments = timeline.moments.iter();
+            let of = moments.filter(|moment| moment.measure == measure);
+            of.map(|moment| moment.value).sum::<u64>()
+        };
+        assert_eq!(sum(Measure::Time), 10_000_000 * sum(Measure::Samples));
+        assert_eq!(profile.weights[0].total, sum(Measure::Samples));
+        profile.weights[0].total
+    };
+    assert_eq!(total(None), 15);
+    assert_eq!(total(Some(seconds(2, 4))), 12);
+    assert_eq!(total(Some(seconds(3, 5))), 2);
+    // Another label of numbers is none, and without any there are no windows.
+    let file = timed(&[(2, 1, Some((11, BEGIN))), (1, 4, None)]);
+    assert_eq!(span(&file), None);
+    let part = Part {
+        window: Some(seconds(0, 1)),
+        with_times: true,
+    };
+    let profile = read_part(&file, part, &mut |_| {});
+    assert_eq!((profile.weights[0].total, profile.timeline), (5, None));
+    // Times beyond all that a window holds.
+    let file = timed(&[(2, 1, Some((10, u64::MAX))), (1, 4, None)]);
+    assert!(span(&file).is_some_and(|span| span.to > span.from));
 }
