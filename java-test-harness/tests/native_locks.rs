@@ -69,6 +69,17 @@ fn is_of_library(frame: &str) -> bool {
     frame.contains("[native] ") && !frame.contains("::") && !frame.contains("libjvm")
 }
 
+/// Waits of each stack of a method of the program, for people.
+fn rows_of(profile: &TextProfile, method: &str, function: &str) -> Vec<(u64, Vec<String>)> {
+    let method = format!("NativeLocks.{method}");
+    let rows = &profile.contention.last().unwrap().rows;
+    let rows = rows.iter().filter(|row| row.method == function);
+    let rows = rows.map(|row| (row.count, profile.traces[&row.trace].methods()));
+    let rows = rows.filter(|(_, methods)| methods.contains(&&*method));
+    rows.map(|(count, methods)| (count, methods.into_iter().map(str::to_owned).collect()))
+        .collect()
+}
+
 /// Waits and milliseconds of a method of the program.
 fn waited(profile: &TextProfile, method: &str, function: &str) -> (u64, f64) {
     let method = format!("NativeLocks.{method}");
@@ -84,7 +95,12 @@ fn assert_waits(outcome: &Outcome, profile: &TextProfile) {
     assert!(outcome.stdout.contains("wrong 0\n"), "{}", outcome.stdout);
     for (method, function) in METHODS {
         let (count, millis) = waited(profile, method, function);
-        assert_eq!(count, WAITS, "{method}");
+        assert_eq!(
+            count,
+            WAITS,
+            "{method}: {:#?}",
+            rows_of(profile, method, function)
+        );
         let (least, most) = bounds(outcome, method);
         // Shares have two digits after the point, of a total in whole milliseconds.
         let slack = 1e6 * (1.0 + 0.0002 * profile.contention.last().unwrap().total as f64);
