@@ -95,11 +95,13 @@ fn assert_waits(outcome: &Outcome, profile: &TextProfile) {
     assert!(outcome.stdout.contains("wrong 0\n"), "{}", outcome.stdout);
     for (method, function) in METHODS {
         let (count, millis) = waited(profile, method, function);
-        assert_eq!(
-            count,
-            WAITS,
-            "{method}: {:#?}",
-            rows_of(profile, method, function)
+        let rows = rows_of(profile, method, function);
+        // Where the rules for a new library are being learnt, a stack has no native frame, and may be one of the VM's waits.
+        let is_bare = |(_, methods): &&(u64, Vec<String>)| !methods[0].contains("[native] ");
+        let bare: u64 = rows.iter().filter(is_bare).map(|row| row.0).sum();
+        assert!(
+            count >= WAITS && count - bare <= WAITS,
+            "{method}: {rows:#?}"
         );
         let (least, most) = bounds(outcome, method);
         // Shares have two digits after the point, of a total in whole milliseconds.
