@@ -204,7 +204,7 @@ fn keep(state: &AppState) -> Result<(), Problem> {
 
 /// Gives the other servers of a fleet what only this one has, before it ends.
 pub(crate) async fn hand_over(state: AppState) {
-    if !state.pushed().is_some_and(|it| it.sharing.is_some()) {
+    if state.pushed().is_none_or(|it| it.sharing.is_none()) {
         return;
     }
     let handed = state.blocking(|state| {
