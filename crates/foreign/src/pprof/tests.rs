@@ -219,8 +219,11 @@ proptest! {
     }
 }
 
+/// The number of a string, and a number.
+type Label = (u64, u64);
+
 /// The profile of [`fields`] with other samples: place, value, and what their labels say.
-fn timed(samples: &[(u64, u64, Option<(u64, u64)>)]) -> Vec<u8> {
+fn timed(samples: &[(u64, u64, Option<Label>)]) -> Vec<u8> {
     let mut file = fields(true);
     file.retain(|field| field[0] != 2 << 3 | 2);
     // "end_timestamp_ns" and "shard" follow the ten strings.
