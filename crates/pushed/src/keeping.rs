@@ -64,6 +64,9 @@ fn numbers(segments: &[Arc<Segment>]) -> Vec<u64> {
 }
 
 /// Has segments count in the place of others, in one step, and removes the files of these. Readers have them open.
+///
+/// # Errors
+/// If the index fails, and nothing is changed. A file that stays is removed at the next start.
 pub(super) fn change(shared: &Shared, new: &[Arc<Segment>], gone: &[u64]) -> io::Result<()> {
     let changed = shared.index.change(new, gone, None);
     changed.map_err(failed)?;
@@ -73,7 +76,9 @@ pub(super) fn change(shared: &Shared, new: &[Arc<Segment>], gone: &[u64]) -> io:
     held.segments.extend_from_slice(new);
     drop(held);
     for &number in gone {
-        fs::remove_file(shared.segment(number))?;
+        if let Err(error) = fs::remove_file(shared.segment(number)) {
+            tracing::warn!(number, %error, "the file of a replaced segment stays");
+        }
     }
     Ok(())
 }

@@ -174,7 +174,7 @@ fn read_names(shared: &Shared) -> io::Result<BTreeMap<u64, Named>> {
                 let is_published = false;
                 named.insert(number, Named { id, is_published });
             }
-            _ => fs::remove_file(&path)?,
+            _ => remove(&path)?,
         }
     }
     Ok(named)
@@ -279,29 +279,39 @@ fn follow(shared: &Shared, fleet: &dyn Fleet, names: &mut Names) -> io::Result<(
         .map(|(id, number)| (id.clone(), *number))
         .collect();
     for (id, number) in unwanted {
-        drop_file(shared, number)?;
+        drop_files(shared, number);
         names.waiting.remove(&id);
     }
     names.unreadable.retain(|id, _| live.contains_key(id));
     let mut new = Vec::new();
     for about in list.iter().filter(|it| !here.contains(&it.id)) {
-        let number = match names.waiting.get(&about.id) {
-            Some(number) => *number,
-            None => {
-                let number = shared.next_segment.fetch_add(1, Ordering::Relaxed);
-                let path = shared.segment(number);
-                let part = path.with_extension("new");
-                if !fetch(fleet, about, &part, &mut names.unreadable)? {
-                    continue;
-                }
-                mark(shared, number, &about.id)?;
-                fs::rename(&part, &path)?;
+        let asked = names.unreadable.get(&about.id);
+        if asked.is_some_and(|asked| asked.elapsed() < AGAIN) {
+            continue;
+        }
+        let known = names.waiting.get(&about.id).copied();
+        let number = known.unwrap_or_else(|| shared.next_segment.fetch_add(1, Ordering::Relaxed));
+        let has_file = known.is_some();
+        match take(shared, fleet, about, number, has_file) {
+            Ok(segment) => {
                 names.waiting.insert(about.id.clone(), number);
-                number
+                names.unreadable.remove(&about.id);
+                new.push((Arc::new(segment), about.id.clone()));
             }
-        };
-        let segment = Segment::open(&shared.segment(number), number, about.level)?;
-        new.push((Arc::new(segment), about.id.clone()));
+            Err(error) => {
+                drop_files(shared, number);
+                names.waiting.remove(&about.id);
+                if !is_of_file(&error) {
+                    return Err(error);
+                }
+                tracing::error!(
+                    segment = about.id.as_str(),
+                    %error,
+                    "a segment of pushed profiles cannot be fetched, and answers lack it"
+                );
+                names.unreadable.insert(about.id.clone(), Instant::now());
+            }
+        }
     }
     if new.is_empty() && gone.is_empty() {
         return Ok(());
@@ -309,10 +319,7 @@ fn follow(shared: &Shared, fleet: &dyn Fleet, names: &mut Names) -> io::Result<(
     log::sync_folder(&shared.folder)?;
     let segments: Vec<Arc<Segment>> = new.iter().map(|(segment, _)| Arc::clone(segment)).collect();
     keeping::change(shared, &segments, &gone)?;
-    for number in gone {
-        named.remove(&number);
-        remove(&marker(shared, number))?;
-    }
+    unname(shared, named, &gone);
     for (segment, id) in new {
         names.waiting.remove(&id);
         let is_published = true;
@@ -321,46 +328,40 @@ fn follow(shared: &Shared, fleet: &dyn Fleet, names: &mut Names) -> io::Result<(
     Ok(())
 }
 
-/// Fetches a file. False if it is missing or damaged, which keeps no other from coming.
-fn fetch(
+/// Fetches a segment, unless its file is here.
+fn take(
+    shared: &Shared,
     fleet: &dyn Fleet,
     about: &FleetSegment,
-    to: &Path,
-    unreadable: &mut BTreeMap<FleetId, Instant>,
-) -> io::Result<bool> {
-    if let Some(asked) = unreadable.get(&about.id)
-        && asked.elapsed() < AGAIN
-    {
-        return Ok(false);
+    number: u64,
+    has_file: bool,
+) -> io::Result<Segment> {
+    let path = shared.segment(number);
+    if !has_file {
+        let part = path.with_extension("new");
+        fleet.fetch(about, &part)?;
+        mark(shared, number, &about.id)?;
+        fs::rename(&part, &path)?;
     }
-    match fleet.fetch(about, to) {
-        Ok(()) => {
-            unreadable.remove(&about.id);
-            Ok(true)
-        }
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::InvalidData
-            ) =>
-        {
-            tracing::error!(
-                segment = about.id.as_str(),
-                %error,
-                "a segment of pushed profiles cannot be fetched, and answers lack it"
-            );
-            unreadable.insert(about.id.clone(), Instant::now());
-            remove(to)?;
-            Ok(false)
-        }
-        Err(error) => Err(error),
-    }
+    Segment::open(&path, number, about.level)
 }
 
-/// Removes the file of a segment that does not count here.
-fn drop_file(shared: &Shared, number: u64) -> io::Result<()> {
-    remove(&shared.segment(number))?;
-    remove(&marker(shared, number))
+/// True where one file is missing or damaged, which keeps no other from coming.
+fn is_of_file(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::InvalidData
+    )
+}
+
+/// Removes files that do not count here. Those that stay go at the next start.
+fn drop_files(shared: &Shared, number: u64) {
+    let path = shared.segment(number);
+    for path in [path.with_extension("new"), path, marker(shared, number)] {
+        if let Err(error) = remove(&path) {
+            tracing::warn!(%error, path = %path.display(), "a file of pushed profiles stays");
+        }
+    }
 }
 
 /// The names of segments that are published.
@@ -393,14 +394,16 @@ fn keep(
     while let Some((due, level)) = keeping::due(&published(named)) {
         let merged = Arc::new(keeping::merged(shared, &due, level, now)?);
         let id = FleetId::new()?;
-        mark(shared, merged.number, &id)?;
-        let gone = names_of(named, &due);
-        send(shared, fleet, &merged, &id)?;
-        if !fleet.replace(Some(&id), &gone)? {
-            // Another server has merged them.
-            return drop_file(shared, merged.number);
-        }
         let number = merged.number;
+        let gone = names_of(named, &due);
+        let replaced = mark(shared, number, &id)
+            .and_then(|()| send(shared, fleet, &merged, &id))
+            .and_then(|_| fleet.replace(Some(&id), &gone));
+        if !matches!(replaced, Ok(true)) {
+            // Another server has merged them, or the fleet fails; if it has replaced them all the same, the next list says so.
+            drop_files(shared, number);
+            return replaced.map(drop);
+        }
         forget(shared, named, &[merged], &due)?;
         named.insert(
             number,
@@ -422,11 +425,16 @@ fn forget(
 ) -> io::Result<()> {
     let gone: Vec<u64> = gone.iter().map(|segment| segment.number).collect();
     keeping::change(shared, new, &gone)?;
-    for number in gone {
-        named.remove(&number);
-        remove(&marker(shared, number))?;
-    }
+    unname(shared, named, &gone);
     Ok(())
+}
+
+/// Forgets the names of segments that have gone.
+fn unname(shared: &Shared, named: &mut BTreeMap<u64, Named>, gone: &[u64]) {
+    for &number in gone {
+        named.remove(&number);
+        drop_files(shared, number);
+    }
 }
 
 impl Pushed {
@@ -439,10 +447,7 @@ impl Pushed {
     pub fn share(&self, fleet: &dyn Fleet, retention: Retention, now: u32) -> io::Result<usize> {
         let shared = &self.shared;
         let mut names = shared.keeping.lock();
-        if names.named.is_none() {
-            names.named = Some(read_names(shared)?);
-        }
-        publish(shared, fleet, names.named.get_or_insert_default())?;
+        publish(shared, fleet, known(shared, &mut names)?)?;
         follow(shared, fleet, &mut names)?;
         if fleet.is_keeper()? {
             let named = names.named.get_or_insert_default();
@@ -451,4 +456,23 @@ impl Pushed {
         }
         Ok(names.unreadable.len())
     }
+
+    /// Sends what the fleet does not have, as the first part of [`Pushed::share`].
+    ///
+    /// # Errors
+    /// If the fleet or the disk fails.
+    pub fn hand_over(&self, fleet: &dyn Fleet) -> io::Result<()> {
+        self.make_segment()?;
+        let shared = &self.shared;
+        let mut names = shared.keeping.lock();
+        publish(shared, fleet, known(shared, &mut names)?)
+    }
+}
+
+/// The names, which are read at first.
+fn known<'a>(shared: &Shared, names: &'a mut Names) -> io::Result<&'a mut BTreeMap<u64, Named>> {
+    if names.named.is_none() {
+        names.named = Some(read_names(shared)?);
+    }
+    Ok(names.named.get_or_insert_default())
 }

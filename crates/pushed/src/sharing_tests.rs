@@ -277,3 +277,40 @@ fn a_file_that_is_lost_or_damaged_keeps_no_other_from_coming() {
     assert_eq!(share(&two, &fleet).unwrap(), 0);
     assert_eq!(total(&two, "", ALL), 0);
 }
+
+/// As often as the storage fails, no file is left over.
+#[test]
+fn a_storage_that_fails_fills_no_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let fleet = Memory::default();
+    let one = Pushed::open(folder.path()).unwrap();
+    for round in 0..8 {
+        put(&one, entry("shop", START + 10 * round, "main;work 5\n"));
+        one.make_segment().unwrap();
+    }
+    share(&one, &fleet).unwrap();
+    fleet.is_keeper.set(true);
+    for _ in 0..3 {
+        // List, keeper, reserve; sending the merged segment fails.
+        fleet.left.set(Some((3, false)));
+        assert!(share(&one, &fleet).is_err());
+    }
+    let files = fs::read_dir(folder.path()).unwrap();
+    let files = files.filter_map(|it| it.ok()?.file_name().into_string().ok());
+    let segments = files.filter(|it| !it.starts_with("index.db") && !it.ends_with(".log"));
+    assert_eq!(segments.count(), 16, "eight segments and their names");
+    assert_eq!(share(&one, &fleet).unwrap(), 0);
+    assert_eq!((fleet.live(), total(&one, "", ALL)), (1, 40));
+}
+
+#[test]
+fn a_server_that_ends_hands_over_what_it_has() {
+    let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let fleet = Memory::default();
+    let one = Pushed::open(folders[0].path()).unwrap();
+    put(&one, entry("shop", START, "main;work 5\n"));
+    one.hand_over(&fleet).unwrap();
+    let two = Pushed::open(folders[1].path()).unwrap();
+    share(&two, &fleet).unwrap();
+    assert_eq!(total(&two, "", ALL), 5);
+}

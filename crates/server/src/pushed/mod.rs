@@ -208,14 +208,11 @@ pub(crate) async fn hand_over(state: AppState) {
         return;
     }
     let handed = state.blocking(|state| {
-        if let Some(pushed) = state.pushed() {
-            pushed.store.make_segment().map_err(Problem::internal)?;
-        }
-        keep(state)?;
         let sharing = state.pushed().and_then(|it| it.sharing.as_ref());
-        Ok(sharing.is_some_and(|sharing| sharing.leave(state)))
+        let left = sharing.map_or(Ok(()), |sharing| sharing.leave(state));
+        left.map_err(Problem::internal)
     });
-    if !matches!(tokio::time::timeout(HAND_OVER, handed).await, Ok(Ok(true))) {
+    if !matches!(tokio::time::timeout(HAND_OVER, handed).await, Ok(Ok(()))) {
         tracing::warn!(
             "the last pushed profiles are on this server's disk only, and count when a server with its folder starts"
         );

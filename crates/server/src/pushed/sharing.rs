@@ -97,11 +97,24 @@ impl Sharing {
         }
     }
 
-    /// Notes that this server ends and others have all of it; true if they have.
-    pub(crate) fn leave(&self, state: &AppState) -> bool {
-        let has_shared = !self.is_failing.load(Ordering::Relaxed);
-        let list = state.catalogue().pushed().filter(|_| has_shared);
-        list.is_some_and(|list| list.remove_pushed_server(&self.server).is_ok())
+    /// Sends what only this server has, and notes that it ends. Blocks.
+    ///
+    /// # Errors
+    /// If the fleet or the disk fails.
+    pub(crate) fn leave(&self, state: &AppState) -> io::Result<()> {
+        let (Some(list), Some(files)) = (state.catalogue().pushed(), state.store().pushed()) else {
+            return Ok(());
+        };
+        let server = &self.server;
+        let fleet = Shared {
+            list,
+            files,
+            server,
+        };
+        if let Some(pushed) = state.pushed() {
+            pushed.store.hand_over(&fleet)?;
+        }
+        list.remove_pushed_server(server).map_err(failed)
     }
 
     /// Figures for `/metrics`.
