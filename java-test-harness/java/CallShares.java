@@ -82,7 +82,7 @@ public class CallShares {
                 // No two rounds take the same time, lest they keep step with a timer.
                 int size = shares[method] * (100 + random.nextInt(100));
                 long before = CLOCK.getCurrentThreadCpuTime();
-                sink += few ? round(method, 1, size * 750) : round(method, size * 5, 150);
+                sink += few ? round(method, 1, size * 1500) : round(method, size * 10, 150);
                 nanos[method] += CLOCK.getCurrentThreadCpuTime() - before;
             }
         }

@@ -223,6 +223,9 @@ impl Column {
     }
 }
 
+/// The labels with the name of a thread: of this project and others, and of Datadog's profilers.
+const THREADS: [&str; 2] = ["thread", "thread name"];
+
 /// Frames for each byte of the file, and for any file: samples may name one place with many inlined methods again and
 /// again. Profiles of real programs take less than one frame for a byte.
 const FRAME_ROOM: (usize, usize) = (4, 1 << 20);
@@ -287,7 +290,7 @@ impl<'a> Reader<'a> {
                     (3, Value::Bytes(label)) => {
                         labelled = labelled.or_else(|| times?.label(label));
                         let [_, key, name] = fixed(label);
-                        if name != 0 && self.message.string(key) == "thread" {
+                        if name != 0 && THREADS.contains(&&*self.message.string(key)) {
                             thread = Some(builder.thread(&self.message.string(name)));
                         }
                     }

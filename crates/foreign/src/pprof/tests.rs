@@ -219,6 +219,20 @@ proptest! {
     }
 }
 
+#[test]
+fn threads_have_the_names_of_their_labels() {
+    let mut file = fields(true);
+    file.extend(["thread", "one", "thread name", "two"].map(|it| part(6, &[it.into()])));
+    file.extend([(10, 11), (12, 13)].map(|(key, name)| {
+        let label = part(3, &[number(1, key), number(2, name)]);
+        let parts = [packed(1, &[1], true), packed(2, &[5, 0], true), label];
+        part(2, &parts)
+    }));
+    let profile = read_part(&file.concat(), Part::default(), &mut |_| {});
+    let names: Vec<&str> = profile.threads.iter().map(|it| &*it.name).collect();
+    assert_eq!(names, ["one", "two"]);
+}
+
 /// The number of a string, and a number.
 type Label = (u64, u64);
 
