@@ -86,12 +86,7 @@ public class CallShares {
                 nanos[method] += CLOCK.getCurrentThreadCpuTime() - before;
             }
         }
-        long main = CLOCK.getCurrentThreadCpuTime() - start;
-        // In a few methods of the library: they are calls of main as well.
-        String[] names = {"half=", "third=", "seventh=", "rest="};
-        for (int method = 0; method < names.length; method++) {
-            System.out.println(names[method].concat(Long.toString(nanos[method])));
-        }
-        System.out.println("main=".concat(Long.toString(main)));
+        System.out.printf("half=%d third=%d seventh=%d rest=%d%n", nanos[0], nanos[1], nanos[2], nanos[3]);
+        System.out.printf("main=%d%n", CLOCK.getCurrentThreadCpuTime() - start);
     }
 }

@@ -235,7 +235,7 @@ fn time_goes_where_it_is_spent() {
     const METHODS: [&str; 4] = ["half", "third", "seventh", "rest"];
     each_release(|jdk| {
         for calls in ["few", "many"] {
-            let run = Run::new(jdk).agent("cpu=times,cutoff=0,depth=8");
+            let run = Run::new(jdk).agent("cpu=times,cutoff=0,depth=64");
             let outcome = run.class("CallShares").args([calls]).run();
             let outcome = outcome.expect_status(0);
             let profile = outcome.profile();

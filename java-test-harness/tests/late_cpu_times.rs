@@ -183,7 +183,7 @@ fn time_goes_where_it_is_spent() {
         let run = Run::new(jdk).class("Late").args(["CallShares", "many"]);
         let running = run.start();
         running.wait_for_line("ready");
-        attach(&running, "cpu=times,cutoff=0,depth=8,file=times.txt");
+        attach(&running, "cpu=times,cutoff=0,depth=64,file=times.txt");
         round(&running, 1);
         std::fs::write(running.path("end"), "").unwrap();
         let outcome = running.finish().expect_status(0);
