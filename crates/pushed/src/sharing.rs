@@ -123,6 +123,13 @@ struct Named {
     is_published: bool,
 }
 
+impl Named {
+    fn published(id: FleetId) -> Self {
+        let is_published = true;
+        Self { id, is_published }
+    }
+}
+
 /// The segments of this server that have a name in the fleet.
 #[derive(Debug, Default)]
 pub(super) struct Names {
@@ -251,13 +258,7 @@ fn publish(shared: &Shared, fleet: &dyn Fleet, named: &mut BTreeMap<u64, Named>)
         if send(shared, fleet, &segment, &id)? == Reservation::Open && !fleet.publish(&id)? {
             return Err(io::Error::other("the fleet has dropped a reserved name"));
         }
-        named.insert(
-            number,
-            Named {
-                id,
-                is_published: true,
-            },
-        );
+        named.insert(number, Named::published(id));
     }
     Ok(())
 }
@@ -322,8 +323,7 @@ fn follow(shared: &Shared, fleet: &dyn Fleet, names: &mut Names) -> io::Result<(
     unname(shared, named, &gone);
     for (segment, id) in new {
         names.waiting.remove(&id);
-        let is_published = true;
-        named.insert(segment.number, Named { id, is_published });
+        named.insert(segment.number, Named::published(id));
     }
     Ok(())
 }
@@ -405,13 +405,7 @@ fn keep(
             return replaced.map(drop);
         }
         forget(shared, named, &[merged], &due)?;
-        named.insert(
-            number,
-            Named {
-                id,
-                is_published: true,
-            },
-        );
+        named.insert(number, Named::published(id));
     }
     Ok(())
 }

@@ -73,7 +73,7 @@ pub use sharing::{Sharing, SharingFigures};
 pub struct Pushed {
     /// The store.
     pub store: Store,
-    /// What servers of a fleet do with it; none on a machine alone.
+    /// The exchange with the other servers of a fleet; none on a machine alone.
     pub sharing: Option<Sharing>,
     room: Arc<Semaphore>,
     decoders: Arc<Semaphore>,

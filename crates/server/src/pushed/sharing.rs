@@ -127,7 +127,7 @@ impl Sharing {
         }
     }
 
-    /// What an answer about a window may lack, as sentences.
+    /// Sentences on the profiles that an answer about a window may lack.
     pub(crate) fn notes(&self, window: Window) -> Vec<String> {
         let unreadable = match self.unreadable.load(Ordering::Relaxed) {
             0 => None,
