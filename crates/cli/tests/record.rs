@@ -241,6 +241,25 @@ fn a_recording_that_is_killed_leaves_nothing_in_the_jvm() {
     });
 }
 
+/// At first it is a launcher, which has not loaded the VM.
+#[test]
+fn a_jvm_that_is_still_starting_is_recorded_and_has_metrics() {
+    let scene = Scene::new();
+    for _ in 0..5 {
+        let running = Run::new(Jdk::feature_release(17)).class("Spin");
+        let running = running.args(["60"]).start();
+        let pid = running.pid().to_string();
+        let output = run(&mut scene.hprof_rs(&["metrics", &pid]), "");
+        assert!(output.status.success(), "{}", stderr(&output));
+        let running = Run::new(Jdk::feature_release(17)).class("Spin");
+        let running = running.args(["60"]).start();
+        let pid = running.pid().to_string();
+        let arguments = ["record", &pid, "-d", "1", "-o", "cpu.collapsed"];
+        let output = run(&mut scene.hprof_rs(&arguments), "");
+        assert!(output.status.success(), "{}", stderr(&output));
+    }
+}
+
 #[test]
 fn mistakes_are_found_before_the_agent_is_loaded() {
     let scene = Scene::new();

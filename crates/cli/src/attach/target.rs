@@ -3,7 +3,6 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::thread;
-use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::process::{PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
@@ -49,7 +48,9 @@ impl Target {
         }
         // Opened before it is looked at: a number may come to mean another process.
         let handle = rustix_pid(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-        let jvm = jvm_or_launcher(pid)?.ok_or_else(|| not_a_jvm(pid))?;
+        let jvm = Jvm::started(pid)
+            .map_err(|_| Refusal::NoProcess(pid))?
+            .ok_or_else(|| not_a_jvm(pid))?;
         // Taken with our own rights, before those of its user are put on.
         let (root, root_is_assumed) = match Root::of(pid) {
             Ok(root) => (root, false),
@@ -150,24 +151,6 @@ impl Target {
 
 fn rustix_pid(pid: Pid) -> Option<rustix::process::Pid> {
     rustix::process::Pid::from_raw(i32::try_from(pid.0).ok()?)
-}
-
-/// How old a process is by when a launcher has loaded its VM.
-const LAUNCHED: Duration = Duration::from_secs(3);
-const PAUSE: Duration = Duration::from_millis(10);
-
-/// The JVM that a process is. A young process may be a launcher that has not loaded the VM yet: it is waited for.
-fn jvm_or_launcher(pid: Pid) -> Result<Option<Jvm>, Refusal> {
-    let deadline = Instant::now() + LAUNCHED;
-    loop {
-        let jvm = Jvm::of(pid).map_err(|_| Refusal::NoProcess(pid))?;
-        let is_young = || pid.age().is_ok_and(|age| age < LAUNCHED.as_secs_f64());
-        let has_ended = || pid.status().is_ok_and(|status| status.is_zombie);
-        if jvm.is_some() || Instant::now() >= deadline || !is_young() || has_ended() {
-            return Ok(jvm);
-        }
-        thread::sleep(PAUSE);
-    }
 }
 
 fn not_a_jvm(pid: Pid) -> Refusal {

@@ -365,7 +365,8 @@ fn escaped(text: &str) -> String {
 impl Metrics {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let pid = Pid(self.pid);
-        let found = Jvm::of(pid).with_context(|| format!("there is no process {}", self.pid))?;
+        let found =
+            Jvm::started(pid).with_context(|| format!("there is no process {}", self.pid))?;
         let Some(jvm) = found else {
             bail!(
                 "process {} is no JVM; `hprof-rs ps` lists those of this machine",

@@ -9,12 +9,16 @@ pub mod root;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
-use std::time::SystemTime;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use perf_data::PerfData;
 use process::{Libraries, Pid, Status, user_name};
 use root::Root;
 
+/// How old a process is by when a launcher has loaded its VM.
+const LAUNCHED: Duration = Duration::from_secs(3);
+const PAUSE: Duration = Duration::from_millis(10);
 /// A longer file `release` is none.
 const MAX_RELEASE: u64 = 64 << 10;
 
@@ -136,6 +140,24 @@ impl Jvm {
             perf,
             words,
         }))
+    }
+
+    /// The JVM that this process is, as [`Jvm::of`] has it. A young process may be a launcher that has not loaded
+    /// its VM yet: it is waited for, up to the age of [`LAUNCHED`].
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such process.
+    pub fn started(pid: Pid) -> io::Result<Option<Self>> {
+        let deadline = Instant::now() + LAUNCHED;
+        loop {
+            let jvm = Self::of(pid)?;
+            let is_young = || pid.age().is_ok_and(|age| age < LAUNCHED.as_secs_f64());
+            let has_ended = || pid.status().is_ok_and(|status| status.is_zombie);
+            if jvm.is_some() || Instant::now() >= deadline || !is_young() || has_ended() {
+                return Ok(jvm);
+            }
+            thread::sleep(PAUSE);
+        }
     }
 
     /// A performance counter that is a number.

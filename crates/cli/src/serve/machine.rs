@@ -39,7 +39,7 @@ impl Machine for LocalMachine {
 
     fn jvm(&self, pid: Pid) -> Result<JvmFacts, Refused> {
         let pid = process::Pid(pid.0);
-        match Jvm::of(pid) {
+        match Jvm::started(pid) {
             Ok(Some(jvm)) => Ok(facts(&jvm)),
             Ok(None) | Err(_) => Err(Refused::new(
                 RefusedKind::Missing,
