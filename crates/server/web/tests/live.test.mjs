@@ -31,6 +31,18 @@ const record = (jvms, id = "4711") => jvms.act(jvms.jvms.get(id), "attach", { mo
 const samples = (page) => page.locator(".timeline .dim[role=status]").textContent().then((text) => Number(/[\d,]+/.exec(text)[0].replaceAll(",", "")));
 const grows = (page, before) => page.waitForFunction((before) => Number(/[\d,]+/.exec(document.querySelector(".timeline .dim[role=status]").textContent)?.[0].replaceAll(",", "")) > before, before);
 
+/** Holds the picture still: what was asked for before comes yet. */
+async function holdStill(page) {
+  const asked = new Set();
+  page.on("request", (request) => request.url().includes("/profile") && asked.add(request));
+  for (const end of ["requestfinished", "requestfailed"]) page.on(end, (request) => asked.delete(request));
+  // Requests of before the listeners have their answers by the next one's.
+  await grows(page, await samples(page));
+  await page.getByRole("button", { name: "Hold still" }).click();
+  while (asked.size) await page.waitForTimeout(50);
+  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+}
+
 test("every view of a running JVM draws, in light and dark, on a laptop and a phone", { ...options, timeout: 900_000 }, async () => {
   for (const [viewport, colorScheme] of [[LAPTOP, "light"], [LAPTOP, "dark"], [PHONE, "light"]]) {
     const { page, jvms, close } = await open("/", { viewport, colorScheme });
@@ -98,14 +110,14 @@ test("the flame graph grows without losing zoom, search, choice or place", optio
   assert.equal(await page.locator(".flame-details b").textContent(), chosen);
   assert.equal(await page.getByLabel(/^Search frames/).inputValue(), "[a-z]");
   await page.getByText(/^Matched [1-9]/).waitFor();
-  assert.equal(await page.getByRole("button", { name: "Reset zoom" }).isEnabled(), true);
+  await page.getByRole("button", { name: "Reset zoom", disabled: false }).waitFor();
 
   // A link restores the same frame, though it has another index by now.
   await page.reload();
   await page.getByText(/^Matched [1-9]/).waitFor();
-  assert.equal(await page.getByRole("button", { name: "Reset zoom" }).isEnabled(), true);
+  await page.getByRole("button", { name: "Reset zoom", disabled: false }).waitFor();
 
-  await page.getByRole("button", { name: "Hold still" }).click();
+  await holdStill(page);
   const held = await samples(page);
   for (let at = 0; at < 3; at++) jvms.tick();
   await page.waitForTimeout(600);
