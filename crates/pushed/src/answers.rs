@@ -13,7 +13,8 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::batch::{At, Series};
+use crate::batch::Series;
+use crate::chunk::{Detail, MINUTE};
 use crate::kind::{self, NANOSECONDS};
 use crate::scan::Wanted;
 use crate::selector::Selector;
@@ -210,6 +211,8 @@ impl CostsQuery {
             kind: Some(self.kind.clone()),
             from,
             to,
+            detail: Detail::Stacks,
+            last: None,
         })
     }
 
@@ -282,17 +285,13 @@ impl Pushed {
     }
 
     pub(super) fn sums(&self, query: &CostsQuery, window: Window) -> Result<Sums, QueryError> {
-        let wanted = query.wanted(window)?;
+        let mut wanted = query.wanted(window)?;
         let mut sums = Sums::default();
-        let last = match kind::is_state(&query.kind) {
-            false => None,
-            true => Some(self.last_seconds(&wanted).map_err(of_scan)?),
-        };
-        let is_counted = |series: &Arc<Series>, at: At| match &last {
-            None => true,
-            Some(last) => last.get(series) == Some(&at.second),
-        };
-        let scanned = self.scan(&wanted, |source| sums.add(source, query.by(), is_counted));
+        if kind::is_state(&query.kind) {
+            wanted.detail = Detail::Times;
+            wanted.last = Some(self.last_seconds(&wanted).map_err(of_scan)?);
+        }
+        let scanned = self.scan(&wanted, |source| sums.add(source, query.by()));
         scanned.map_err(of_scan)?;
         Ok(sums)
     }
@@ -345,29 +344,55 @@ impl Pushed {
         window: Window,
         steps: Option<u32>,
     ) -> Result<CostsOverTime, QueryError> {
-        let wanted = query.wanted(window)?;
+        let mut wanted = query.wanted(window)?;
+        wanted.detail = Detail::Times;
         let steps = steps.unwrap_or(STEPS);
         if !(1..=MAX_STEPS).contains(&steps) {
             return Err(QueryError::Invalid(format!(
                 "steps: a number from 1 to {MAX_STEPS}"
             )));
         }
-        let length = wanted.to.saturating_sub(wanted.from).max(1);
-        let step = length.div_ceil(steps).max(1);
-        let count = length.div_ceil(step) as usize;
         let is_state = kind::is_state(&query.kind);
+        let length = wanted.to.saturating_sub(wanted.from).max(1);
+        let (mut start, mut step) = (wanted.from, length.div_ceil(steps).max(1));
+        if step >= MINUTE {
+            // Whole minutes, of which there are sums.
+            start = wanted.from / MINUTE * MINUTE;
+            step = step.div_ceil(MINUTE) * MINUTE;
+        } else if !is_state {
+            wanted.detail = Detail::Rows;
+        }
+        let count = wanted.to.saturating_sub(start).div_ceil(step).max(1) as usize;
         let mut unit = None;
-        let mut groups: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+        let mut places: FxHashMap<String, usize> = FxHashMap::default();
+        let mut groups: Vec<Vec<u64>> = Vec::new();
+        let mut numbers: FxHashMap<Arc<Series>, usize> = FxHashMap::default();
         // The last second of each series and group in a step, and its sum.
-        let mut states: FxHashMap<(Arc<Series>, String, usize), (u32, u64)> = FxHashMap::default();
+        let mut states: FxHashMap<(usize, usize, usize), (u32, u64)> = FxHashMap::default();
         let scanned = self.scan(&wanted, |source| {
             for (series, rows) in &source.parts {
                 unit.get_or_insert_with(|| series.unit.clone());
+                let next = numbers.len();
+                let series_number = *numbers.entry(Arc::clone(series)).or_insert(next);
+                // Of the rows of a series only the thread may be in another group than the one before.
+                let mut before: Option<(u32, usize)> = None;
                 for &(at, value) in rows {
-                    let place = (at.second.saturating_sub(wanted.from) / step) as usize;
-                    let group = query.by().map_or("", |by| group(by, series, source, at));
+                    let place = (at.second.saturating_sub(start) / step) as usize;
+                    let known = before.filter(|known| known.0 == at.thread);
+                    let of = known.map(|known| known.1).unwrap_or_else(|| {
+                        let group = query.by().map_or("", |by| group(by, series, source, at));
+                        match places.get(group) {
+                            Some(&of) => of,
+                            None => {
+                                groups.push(vec![0; count]);
+                                places.insert(group.to_owned(), groups.len() - 1);
+                                groups.len() - 1
+                            }
+                        }
+                    });
+                    before = Some((at.thread, of));
                     if is_state {
-                        let key = (Arc::clone(series), group.to_owned(), place);
+                        let key = (series_number, of, place);
                         let state = states.entry(key).or_default();
                         match at.second.cmp(&state.0) {
                             std::cmp::Ordering::Greater => *state = (at.second, value),
@@ -376,10 +401,7 @@ impl Pushed {
                         }
                         continue;
                     }
-                    if !groups.contains_key(group) {
-                        groups.insert(group.to_owned(), vec![0; count]);
-                    }
-                    let values = groups.get_mut(group).and_then(|it| it.get_mut(place));
+                    let values = groups.get_mut(of).and_then(|it| it.get_mut(place));
                     if let Some(sum) = values {
                         *sum = sum.saturating_add(value);
                     }
@@ -388,13 +410,14 @@ impl Pushed {
             Ok(())
         });
         scanned.map_err(of_scan)?;
-        for ((_, group, place), (_, value)) in states {
-            let values = groups.entry(group).or_insert_with(|| vec![0; count]);
-            if let Some(sum) = values.get_mut(place) {
+        for ((_, of, place), (_, value)) in states {
+            let values = groups.get_mut(of).and_then(|it| it.get_mut(place));
+            if let Some(sum) = values {
                 *sum = sum.saturating_add(value);
             }
         }
-        let lanes = groups.into_iter().map(|(group, mut values)| {
+        let lanes = places.into_iter().map(|(group, of)| {
+            let mut values = groups.get_mut(of).map(std::mem::take).unwrap_or_default();
             if unit.as_deref() == Some(NANOSECONDS) {
                 let mut rounded = Rounded::default();
                 values
@@ -430,7 +453,7 @@ impl Pushed {
         }
         Ok(CostsOverTime {
             unit: shown_unit(unit.as_deref().unwrap_or_default()).into_owned(),
-            from: i64::from(wanted.from) * 1000,
+            from: i64::from(start) * 1000,
             step: i64::from(step) * 1000,
             lanes,
             notes,

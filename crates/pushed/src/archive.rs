@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::chunk::Detail;
 use crate::head::Head;
 use crate::index::Index;
 use crate::scan::{Source, Wanted, scan};
@@ -94,6 +95,8 @@ impl Archive {
             kind: choice.kind.clone(),
             from: choice.from,
             to: choice.to,
+            detail: Detail::Rows,
+            last: None,
         };
         let mut failure = None;
         let scanned = scan(&self.0, &wanted, |source| {

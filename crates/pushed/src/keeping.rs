@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::batch::{At, Series};
+use crate::chunk;
 use crate::segment::{self, Segment};
 use crate::tree::Tree;
 use crate::{Pushed, Shared, failed, log};
@@ -135,7 +136,7 @@ pub(super) fn merged(
                 .push((at, of_segment));
         }
     }
-    let mut writer = segment::Writer::create(&new)?;
+    let mut writer = segment::Writer::create(&new, true)?;
     for (series, places) in places {
         let mut rows: Vec<(At, u64)> = Vec::new();
         let is_state = crate::kind::is_state(&series.kind);
@@ -156,14 +157,7 @@ pub(super) fn merged(
                 rows.push((at, value));
             }
         }
-        rows.sort_unstable_by_key(|row| row.0);
-        rows.dedup_by(|next, row| {
-            let is_same = next.0 == row.0;
-            if is_same {
-                row.1 = row.1.saturating_add(next.1);
-            }
-            is_same
-        });
+        chunk::join(&mut rows);
         writer.add(series, &mut rows)?;
     }
     writer.finish(&tree)?;

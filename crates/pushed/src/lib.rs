@@ -9,6 +9,7 @@
 mod answers;
 mod archive;
 mod batch;
+mod chunk;
 mod head;
 mod index;
 mod ingest;
@@ -16,6 +17,7 @@ mod keeping;
 mod kind;
 mod log;
 mod movers;
+mod numbers;
 mod scan;
 mod seen;
 mod segment;
@@ -25,6 +27,8 @@ mod sums;
 mod tree;
 mod writing;
 
+#[cfg(test)]
+mod detail_tests;
 #[cfg(test)]
 mod sharing_tests;
 #[cfg(test)]

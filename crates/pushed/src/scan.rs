@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::batch::{At, Series};
+use crate::chunk::{Chunk, Detail};
 use crate::segment::{Segment, Stacks};
 use crate::selector::Selector;
 use crate::{Held, Pushed};
@@ -20,13 +21,22 @@ pub(super) struct Wanted {
     pub from: u32,
     /// The second after the last.
     pub to: u32,
+    /// What of each row is needed.
+    pub detail: Detail,
+    /// The one second of each series whose rows are wanted: a state counts as it was last.
+    pub last: Option<FxHashMap<Arc<Series>, u32>>,
 }
+
+/// Rows that are in memory at once.
+const TOGETHER: usize = 1 << 20;
 
 /// Costs of a series.
 type Rows = Vec<(At, u64)>;
 
 /// Rows of some series, and the stacks that they refer to.
 pub(super) struct Source {
+    /// Sources of one number have the same stacks.
+    pub number: usize,
     pub stacks: Stacks,
     pub parts: Vec<(Arc<Series>, Rows)>,
 }
@@ -39,6 +49,47 @@ impl Wanted {
 
     fn is_within(&self, at: At) -> bool {
         self.from <= at.second && at.second < self.to
+    }
+
+    /// The rows of a series that are wanted, as a part of time has them.
+    fn leave(&self, series: &Arc<Series>, rows: &mut Rows) {
+        match &self.last {
+            None => rows.retain(|row| self.is_within(row.0)),
+            Some(last) => {
+                let last = last.get(series);
+                rows.retain(|row| Some(&row.0.second) == last);
+            }
+        }
+    }
+
+    /// Adds the wanted rows of a chunk to others.
+    fn read(
+        &self,
+        segment: &Segment,
+        series: &Arc<Series>,
+        chunk: &Chunk,
+        all: &mut Rows,
+    ) -> io::Result<()> {
+        let has_last = |last: &FxHashMap<Arc<Series>, u32>| {
+            let second = last.get(series);
+            second.is_some_and(|second| (chunk.from..=chunk.to).contains(second))
+        };
+        let is_wanted = match &self.last {
+            None => chunk.from < self.to && chunk.to >= self.from,
+            Some(last) => has_last(last),
+        };
+        if !is_wanted {
+            return Ok(());
+        }
+        let is_whole = self.last.is_none() && self.from <= chunk.from && chunk.to < self.to;
+        if is_whole {
+            return segment.read_rows(chunk.least(self.detail), all);
+        }
+        let mut rows = Vec::new();
+        segment.read_rows(chunk.rows, &mut rows)?;
+        self.leave(series, &mut rows);
+        all.append(&mut rows);
+        Ok(())
     }
 
     /// Leaves the rows of wanted threads.
@@ -66,7 +117,8 @@ fn of_memory(held: &Held, wanted: &Wanted) -> Source {
     for (series, rows) in head.series.iter().zip(&head.rows) {
         if wanted.takes(series) {
             let rows = rows.iter().filter(|row| wanted.is_within(*row.0));
-            let rows: Vec<(At, u64)> = rows.map(|(at, value)| (*at, *value)).collect();
+            let mut rows: Rows = rows.map(|(at, value)| (*at, *value)).collect();
+            wanted.leave(series, &mut rows);
             if !rows.is_empty() {
                 parts.push((Arc::clone(series), rows));
             }
@@ -80,42 +132,69 @@ fn of_memory(held: &Held, wanted: &Wanted) -> Source {
         stacks.names = head.tree.names.clone();
         stacks.nodes = head.tree.nodes.clone();
     }
-    Source { stacks, parts }
+    Source {
+        number: 0,
+        stacks,
+        parts,
+    }
 }
 
-/// Calls a function with each source that has wanted rows.
+/// Calls a function with sources until all wanted rows were in one. Memory has room for the rows of an hour of a series
+/// and for [`TOGETHER`] more.
 fn scan_parts(
     mut source: Source,
     segments: &[Arc<Segment>],
     wanted: &Wanted,
     mut each: impl FnMut(&Source) -> io::Result<()>,
 ) -> io::Result<()> {
-    wanted.of_threads(&mut source);
-    if !source.parts.is_empty() {
-        each(&source)?;
-    }
+    let mut give = |source: &mut Source| {
+        wanted.of_threads(source);
+        source.parts.retain(|part| !part.1.is_empty());
+        match source.parts.is_empty() {
+            true => Ok(()),
+            false => each(source),
+        }
+    };
+    give(&mut source)?;
     drop(source);
-    for segment in segments {
+    for (at, segment) in segments.iter().enumerate() {
         let parts = segment.parts.iter();
         let parts = parts.filter(|part| part.from < wanted.to && part.to >= wanted.from);
-        let mut found = Vec::new();
-        for part in parts.filter(|part| wanted.takes(&part.series)) {
-            let mut rows = segment.rows_of(part)?;
-            rows.retain(|row| wanted.is_within(row.0));
-            if !rows.is_empty() {
-                found.push((Arc::clone(&part.series), rows));
+        let mut parts = parts
+            .filter(|part| wanted.takes(&part.series))
+            .flat_map(|part| part.chunks.iter().map(|chunk| (&part.series, chunk)));
+        let mut source = None;
+        loop {
+            let (mut found, mut together): (Vec<(Arc<Series>, Rows)>, usize) = (Vec::new(), 0);
+            for (series, chunk) in &mut parts {
+                let mut rows = Vec::new();
+                wanted.read(segment, series, chunk, &mut rows)?;
+                if rows.is_empty() {
+                    continue;
+                }
+                together += rows.len();
+                match found.last_mut().filter(|last| last.0 == *series) {
+                    Some((_, all)) => all.append(&mut rows),
+                    None => found.push((Arc::clone(series), rows)),
+                }
+                if together >= TOGETHER {
+                    break;
+                }
             }
+            if found.is_empty() {
+                break;
+            }
+            let source = match &mut source {
+                Some(source) => source,
+                none @ None => none.insert(Source {
+                    number: at + 1,
+                    stacks: segment.stacks()?,
+                    parts: Vec::new(),
+                }),
+            };
+            source.parts = found;
+            give(source)?;
         }
-        if found.is_empty() {
-            continue;
-        }
-        let stacks = segment.stacks()?;
-        let mut source = Source {
-            stacks,
-            parts: found,
-        };
-        wanted.of_threads(&mut source);
-        each(&source)?;
     }
     Ok(())
 }

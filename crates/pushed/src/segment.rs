@@ -1,9 +1,7 @@
 //! Segments: files of costs that never change, in columns.
 //!
-//! A segment has a block for each series, then one for the tree of stacks with its names, then a table of all blocks in
-//! JSON, and at its end place and length of that table. Blocks are compressed by zlib, whose checksum shows damage. A
-//! block of a series has its rows by time, thread and stack: first all times, each as the distance from the one before,
-//! then all threads, all stacks, all values, as numbers of variable length.
+//! A segment has blocks of rows for each hour of each series, then one for the tree of stacks with its names, then a table of all blocks in
+//! JSON, and at its end place and length of that table. Blocks are compressed by zlib, whose checksum shows damage.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -17,6 +15,9 @@ use flate2::write::ZlibEncoder;
 use serde::{Deserialize, Serialize};
 
 use crate::batch::{At, Series};
+use crate::chunk::{self, Block, Chunk, Rows};
+use crate::kind;
+use crate::numbers::{Numbers, damaged, put};
 use crate::tree::Tree;
 
 /// How files begin and end.
@@ -24,18 +25,9 @@ const MAGIC: &[u8; 8] = b"HPRSEG1\n";
 /// Place, length and magic at the end.
 const TAIL: usize = 24;
 
-/// A part of a file.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Block {
-    at: u64,
-    /// Bytes in the file.
-    packed: u64,
-    /// Bytes without compression.
-    bytes: u64,
-}
-
 /// A series in a segment.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "Stored")]
 pub(super) struct Part {
     /// The series.
     #[serde(with = "shared")]
@@ -48,7 +40,54 @@ pub(super) struct Part {
     pub rows: u64,
     /// The sum of their values.
     pub total: u64,
-    block: Block,
+    /// Its rows, by time.
+    pub chunks: Vec<Chunk>,
+}
+
+/// A series as files have it.
+#[derive(Deserialize)]
+struct Stored {
+    #[serde(with = "shared")]
+    series: Arc<Series>,
+    from: u32,
+    to: u32,
+    rows: u64,
+    total: u64,
+    #[serde(default)]
+    chunks: Vec<Chunk>,
+    /// All rows. Files of servers before 2026-12 have this alone.
+    block: Option<Block>,
+}
+
+impl TryFrom<Stored> for Part {
+    type Error = io::Error;
+
+    fn try_from(stored: Stored) -> io::Result<Self> {
+        let Stored {
+            series,
+            from,
+            to,
+            rows: count,
+            total,
+            mut chunks,
+            block,
+        } = stored;
+        if let Some(block) = block {
+            chunks = vec![Chunk::of_rows(from, to, Rows { count, from, block })];
+        }
+        let counted = chunks.iter().map(|chunk| chunk.rows.count);
+        if counted.fold(0, u64::saturating_add) != count {
+            return Err(damaged());
+        }
+        Ok(Self {
+            series,
+            from,
+            to,
+            rows: count,
+            total,
+            chunks,
+        })
+    }
 }
 
 /// A series as its fields.
@@ -75,60 +114,24 @@ struct Table {
     tree: Block,
 }
 
-/// Writes a number of variable length, seven bits in each byte.
-fn put(out: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
-}
-
-/// Numbers of variable length.
-struct Numbers<'a>(&'a [u8]);
-
-impl Numbers<'_> {
-    fn next(&mut self) -> io::Result<u64> {
-        let mut number = 0;
-        for shift in (0..64).step_by(7) {
-            let (&byte, rest) = self.0.split_first().ok_or_else(damaged)?;
-            self.0 = rest;
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Ok(number);
-            }
-        }
-        Err(damaged())
-    }
-
-    fn small(&mut self) -> io::Result<u32> {
-        u32::try_from(self.next()?).map_err(|_| damaged())
-    }
-}
-
-fn damaged() -> io::Error {
-    io::Error::new(
-        io::ErrorKind::InvalidData,
-        "a segment of pushed profiles is damaged",
-    )
-}
-
 /// A segment under construction.
 pub(super) struct Writer {
     file: File,
     length: u64,
     parts: Vec<Part>,
+    has_sums: bool,
 }
 
 impl Writer {
-    /// Begins a file.
-    pub(super) fn create(path: &Path) -> io::Result<Self> {
+    /// Begins a file, whose hours have sums for questions about long times if `has_sums`.
+    pub(super) fn create(path: &Path, has_sums: bool) -> io::Result<Self> {
         let mut file = File::create(path)?;
         file.write_all(MAGIC)?;
         Ok(Self {
             file,
             length: MAGIC.len() as u64,
             parts: Vec::new(),
+            has_sums,
         })
     }
 
@@ -153,25 +156,18 @@ impl Writer {
             return Ok(());
         };
         let (from, to) = (first.0.second, last.0.second);
-        let mut bytes = Vec::with_capacity(rows.len() * 5);
-        let mut before = from;
-        for (at, _) in rows.iter() {
-            put(&mut bytes, u64::from(at.second - before));
-            before = at.second;
-        }
-        rows.iter()
-            .for_each(|(at, _)| put(&mut bytes, at.thread.into()));
-        rows.iter()
-            .for_each(|(at, _)| put(&mut bytes, at.node.into()));
-        rows.iter().for_each(|(_, value)| put(&mut bytes, *value));
-        let block = self.block(&bytes)?;
+        let is_state = kind::is_state(&series.kind);
+        let chunks = chunk::hours(rows);
+        let chunks = chunks
+            .map(|rows| Chunk::write(rows, self.has_sums, is_state, |bytes| self.block(bytes)))
+            .collect::<io::Result<_>>()?;
         self.parts.push(Part {
             series: Arc::clone(series),
             from,
             to,
             rows: rows.len() as u64,
             total: rows.iter().fold(0, |sum, row| sum.saturating_add(row.1)),
-            block,
+            chunks,
         });
         Ok(())
     }
@@ -195,8 +191,12 @@ impl Writer {
             .for_each(|node| put(&mut bytes, node.1.into()));
         let tree = self.block(&bytes)?;
         let parts = std::mem::take(&mut self.parts);
-        let table = serde_json::to_vec(&Table { parts, tree })?;
-        let table = self.block(&table)?;
+        self.end(&serde_json::to_vec(&Table { parts, tree })?)
+    }
+
+    /// Ends the file with its table.
+    fn end(mut self, table: &[u8]) -> io::Result<()> {
+        let table = self.block(table)?;
         for number in [table.at, table.packed] {
             self.file.write_all(&number.to_le_bytes())?;
         }
@@ -288,33 +288,16 @@ impl Segment {
         }
     }
 
+    /// Adds the rows of a block to others.
+    pub(super) fn read_rows(&self, rows: Rows, all: &mut Vec<(At, u64)>) -> io::Result<()> {
+        chunk::decode(rows, &self.read(rows.block)?, all)
+    }
+
     /// The rows of a series.
     pub(super) fn rows_of(&self, part: &Part) -> io::Result<Vec<(At, u64)>> {
-        let bytes = self.read(part.block)?;
-        let mut numbers = Numbers(&bytes);
-        let count = usize::try_from(part.rows).map_err(|_| damaged())?;
-        if count > bytes.len() {
-            return Err(damaged());
-        }
-        let mut rows = Vec::with_capacity(count);
-        let mut second = part.from;
-        for _ in 0..count {
-            second = second.checked_add(numbers.small()?).ok_or_else(damaged)?;
-            let at = At {
-                second,
-                thread: 0,
-                node: 0,
-            };
-            rows.push((at, 0));
-        }
-        for row in &mut rows {
-            row.0.thread = numbers.small()?;
-        }
-        for row in &mut rows {
-            row.0.node = numbers.small()?;
-        }
-        for row in &mut rows {
-            row.1 = numbers.next()?;
+        let mut rows = Vec::new();
+        for chunk in &part.chunks {
+            self.read_rows(chunk.rows, &mut rows)?;
         }
         Ok(rows)
     }
@@ -350,6 +333,26 @@ impl Segment {
     }
 }
 
+/// Writes a segment as servers did before hours had sums: a series has one block.
+#[cfg(test)]
+pub(super) fn write_as_before(segment: &Segment, path: &Path) -> io::Result<()> {
+    let mut writer = Writer::create(path, false)?;
+    let mut parts = Vec::new();
+    for part in &segment.parts {
+        let rows = segment.rows_of(part)?;
+        let block = Chunk::write(&rows, false, false, |bytes| writer.block(bytes))?;
+        let mut stored = serde_json::to_value(part)?;
+        let fields = stored.as_object_mut().expect("fields");
+        fields.remove("chunks");
+        fields.insert("block".to_owned(), serde_json::to_value(block.rows.block)?);
+        parts.push(stored);
+    }
+    let tree = segment.read(segment.tree)?;
+    let tree = writer.block(&tree)?;
+    let table = serde_json::json!({ "parts": parts, "tree": tree });
+    writer.end(&serde_json::to_vec(&table)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::batch::series;
@@ -374,7 +377,7 @@ mod tests {
             (at, value)
         };
         let mut rows = vec![row(9, work, u64::MAX), row(7, main, 3), row(7, work, 1)];
-        let mut writer = Writer::create(&path).unwrap();
+        let mut writer = Writer::create(&path, true).unwrap();
         writer.add(&series, &mut rows).unwrap();
         writer.finish(&tree).unwrap();
         let segment = Segment::open(&path, 1, 0).unwrap();

@@ -1,7 +1,6 @@
 //! Costs of stacks, summed over segments and memory, as a call tree.
 
 use std::io;
-use std::sync::Arc;
 
 use hprof_stacks::{CallTree, Node};
 use regex::Regex;
@@ -32,17 +31,23 @@ impl Rounded {
     }
 }
 
+/// The name of a thread's group.
+fn thread(source: &Source, at: At) -> &str {
+    let name = source.stacks.names.get(at.thread as usize);
+    named(name.map_or("", |name| name))
+}
+
+/// The name of the group of a label's value.
+fn named(value: &str) -> &str {
+    if value.is_empty() { NONE } else { value }
+}
+
 /// The group of a row.
 pub(super) fn group<'a>(by: &str, series: &'a Series, source: &'a Source, at: At) -> &'a str {
-    let value = match by {
-        THREAD => source
-            .stacks
-            .names
-            .get(at.thread as usize)
-            .map_or("", |name| name),
-        by => selector::value(series, by),
-    };
-    if value.is_empty() { NONE } else { value }
+    match by {
+        THREAD => thread(source, at),
+        by => named(selector::value(series, by)),
+    }
 }
 
 /// The costs of stacks.
@@ -52,33 +57,54 @@ pub(super) struct Sums {
     own: Vec<u64>,
     /// The unit of values, if there are any.
     pub(super) unit: Option<String>,
+    known: Known,
+}
+
+/// Where nodes of a source are in the tree.
+#[derive(Default)]
+struct Known {
+    /// The number of the source.
+    source: usize,
+    /// By the root of the group and the node.
+    nodes: FxHashMap<(u32, u32), u32>,
+    /// The roots of threads.
+    threads: FxHashMap<u32, u32>,
 }
 
 impl Sums {
-    pub(super) fn add(
-        &mut self,
-        source: &Source,
-        by: Option<&str>,
-        is_counted: impl Fn(&Arc<Series>, At) -> bool,
-    ) -> io::Result<()> {
-        let mut groups: FxHashMap<&str, u32> = FxHashMap::default();
-        let mut known: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+    /// The root of a group.
+    fn root(&mut self, group: &str) -> u32 {
+        let name = self.tree.name(group);
+        self.tree.child(ROOT, name)
+    }
+
+    /// Adds the rows of a source, with the value of a label as the outermost frame.
+    ///
+    /// # Errors
+    /// If the tree gets too large.
+    pub(super) fn add(&mut self, source: &Source, by: Option<&str>) -> io::Result<()> {
+        let mut known = std::mem::take(&mut self.known);
+        if known.source != source.number {
+            known = Known {
+                source: source.number,
+                ..Known::default()
+            };
+        }
         let mut way = Vec::new();
         for (series, rows) in &source.parts {
             self.unit.get_or_insert_with(|| series.unit.clone());
+            let of_series = match by {
+                None => ROOT,
+                Some(THREAD) => ROOT,
+                Some(by) => self.root(named(selector::value(series, by))),
+            };
             for &(at, value) in rows {
-                if !is_counted(series, at) {
-                    continue;
-                }
                 let root = match by {
-                    None => ROOT,
-                    Some(by) => {
-                        let group = group(by, series, source, at);
-                        *groups.entry(group).or_insert_with(|| {
-                            let name = self.tree.name(group);
-                            self.tree.child(ROOT, name)
-                        })
-                    }
+                    Some(THREAD) => *known
+                        .threads
+                        .entry(at.thread)
+                        .or_insert_with(|| self.root(thread(source, at))),
+                    _ => of_series,
                 };
                 // Up to a frame that is known, then down again.
                 let mut node = at.node;
@@ -86,7 +112,7 @@ impl Sums {
                     if node == ROOT {
                         break root;
                     }
-                    if let Some(&found) = known.get(&(root, node)) {
+                    if let Some(&found) = known.nodes.get(&(root, node)) {
                         break found;
                     }
                     way.push(node);
@@ -100,7 +126,7 @@ impl Sums {
                     let name = source.stacks.names.get(name as usize);
                     let name = self.tree.name(name.map_or("", |name| name));
                     here = self.tree.child(here, name);
-                    known.insert((root, node), here);
+                    known.nodes.insert((root, node), here);
                 }
                 if self.own.len() <= here as usize {
                     self.own.resize(self.tree.nodes.len(), 0);
@@ -112,6 +138,7 @@ impl Sums {
                 return Err(io::Error::other(TooMany));
             }
         }
+        self.known = known;
         Ok(())
     }
 

@@ -65,14 +65,14 @@ fn a_request_that_comes_again_counts_once() {
     assert_eq!(total(&store, "", ALL), 25);
 }
 
-fn window(from: u64, to: u64) -> Window {
+pub(super) fn window(from: u64, to: u64) -> Window {
     Window {
         from: Some(from as i64 * 1000),
         to: Some(to as i64 * 1000),
     }
 }
 
-fn query(selector: &str, by: Option<&str>) -> CostsQuery {
+pub(super) fn query(selector: &str, by: Option<&str>) -> CostsQuery {
     CostsQuery {
         selector: Some(selector.to_owned()),
         kind: "samples".to_owned(),

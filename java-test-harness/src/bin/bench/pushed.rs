@@ -24,6 +24,11 @@ const METHODS: u64 = 600;
 const SAMPLES: u64 = 2000;
 /// Seconds over which the times of profiles are spread.
 const HOUR: u64 = 3600;
+/// Hours of a week, and profiles of ten seconds that each program sends of an hour of it: their stacks are those of all.
+const WEEK: u64 = 7 * 24;
+const OF_AN_HOUR: u64 = 6;
+/// Programs of questions.
+const ASKED: u64 = 50;
 /// Questions of which the median counts.
 const QUESTIONS: usize = 7;
 
@@ -171,48 +176,67 @@ fn figure(client: &Client, name: &str) -> Result<f64> {
     Ok(value.context(prefix.clone())?.parse()?)
 }
 
-/// Profiles of 200 programs, pushed as fast as the server takes them; then questions.
-pub fn pushed(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
-    let cache = java_test_harness::cache_folder();
-    fs::create_dir_all(&cache).with_context(|| cache.display().to_string())?;
-    let place = tempfile::tempdir_in(cache)?;
-    let site = Site::start(&front_end()?, place.path(), &["--no-jvms"])?;
-    let programs: Vec<Program> = (0..SERVICES).map(Program::new).collect();
-    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
-    let (number, bytes) = (AtomicU64::new(0), AtomicU64::new(0));
-    let length = Duration::from_secs(arguments.seconds.into());
-    let began = Instant::now();
+/// Pushes profiles over all connections, until `next` gives no program and start of a profile for a number. Gives the
+/// number of profiles and their bytes.
+fn push(
+    site: &Site,
+    programs: &[Program],
+    next: impl Fn(u64) -> Option<(usize, u64)> + Sync,
+) -> Result<(u64, u64)> {
+    let (number, sent, bytes) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
     thread::scope(|scope| {
         let send = || -> Result<()> {
             let client = site.client();
-            while began.elapsed() < length {
+            loop {
                 let number = number.fetch_add(1, Ordering::Relaxed);
-                // All profiles of a program are side by side in the hour.
-                let from = now - HOUR + (number / SERVICES * 10) % HOUR;
-                let program = &programs[(number % SERVICES) as usize];
-                let body = program.request(from, number);
+                let Some((program, from)) = next(number) else {
+                    return Ok(());
+                };
+                let body = programs[program].request(from, number);
                 client.push("/v1development/profiles", &body)?;
+                sent.fetch_add(1, Ordering::Relaxed);
                 bytes.fetch_add(body.len() as u64, Ordering::Relaxed);
             }
-            Ok(())
         };
         let senders: Vec<_> = (0..SENDERS).map(|_| scope.spawn(send)).collect();
         let mut ended = senders.into_iter().map(|sender| sender.join());
         ended.try_for_each(|it| it.unwrap_or_else(|_| Err(anyhow::anyhow!("a panic"))))
     })?;
-    let seconds = began.elapsed().as_secs_f64();
-    let (number, bytes) = (number.into_inner() as f64, bytes.into_inner() as f64);
-    let client = site.client();
-    let received = figure(&client, "profiles_total")?;
+    let received = figure(&site.client(), "profiles_total")?;
+    let sent = sent.into_inner();
     ensure!(
-        received == number,
-        "{received} of {number} profiles are there"
+        received == sent as f64,
+        "{received} of {sent} profiles are there"
     );
-    let case = format!("{SERVICES} services");
-    let mut add = |measure: &'static str, value: f64, unit: &'static str, wanted: Wanted| {
+    Ok((sent, bytes.into_inner()))
+}
+
+/// The median time of a question about the first 50 programs, in milliseconds.
+fn asked(client: &Client, question: &str, from: u64, to: u64) -> Result<f64> {
+    let path = format!(
+        "/api/v1/continuous/{question}?kind=samples&selector=service%3D~%22service-0%5B0-4%5D.%22&from={}&to={}",
+        from * 1000,
+        to * 1000
+    );
+    let mut times = Vec::new();
+    for _ in 0..QUESTIONS {
+        let (status, body, time) = client.time(&path)?;
+        ensure!(status == 200, "{}", String::from_utf8_lossy(&body));
+        times.push(millis(time));
+    }
+    Ok(median(times))
+}
+
+/// Profiles of 200 programs, pushed as fast as the server takes them; then questions, about an hour and about a week.
+pub fn pushed(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
+    let cache = java_test_harness::cache_folder();
+    fs::create_dir_all(&cache).with_context(|| cache.display().to_string())?;
+    let programs: Vec<Program> = (0..SERVICES).map(Program::new).collect();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
+    let mut add = |case: &str, measure: &'static str, value: f64, unit: &'static str, wanted| {
         figures.add(Figure {
             benchmark: "pushed",
-            case: case.clone(),
+            case: case.to_owned(),
             measure,
             plain: None,
             profiled: value,
@@ -221,15 +245,31 @@ pub fn pushed(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
             wanted,
         });
     };
+
+    let case = format!("{SERVICES} services");
+    let place = tempfile::tempdir_in(&cache)?;
+    let site = Site::start(&front_end()?, place.path(), &["--no-jvms"])?;
+    let length = Duration::from_secs(arguments.seconds.into());
+    let began = Instant::now();
+    let (number, bytes) = push(&site, &programs, |number| {
+        // All profiles of a program are side by side in the hour.
+        let from = now - HOUR + (number / SERVICES * 10) % HOUR;
+        (began.elapsed() < length).then_some(((number % SERVICES) as usize, from))
+    })?;
+    let seconds = began.elapsed().as_secs_f64();
+    let (number, bytes) = (number as f64, bytes as f64);
+    let client = site.client();
     add(
+        &case,
         "taken",
         bytes / seconds / 1e6,
         "MB/s",
         Wanted::AtLeast(20.0),
     );
     // Profiles of another size would be more or fewer: the bytes have a limit.
-    add("taken profiles", number / seconds, "/s", Wanted::Any);
+    add(&case, "taken profiles", number / seconds, "/s", Wanted::Any);
     add(
+        &case,
         "memory",
         memory(site.pid()).0 as f64 / 1e6,
         "MB",
@@ -241,27 +281,43 @@ pub fn pushed(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     let occupied = figure(&client, "segment_bytes")?;
     if rows > 0.0 {
         add(
+            &case,
             "bytes a sample",
             occupied / samples,
             "B",
             Wanted::AtMost(0.6),
         );
     }
-    let path = format!(
-        "/api/v1/continuous/flame?kind=samples&selector=service%3D~%22service-0%5B0-4%5D.%22&from={}&to={}",
-        (now - HOUR) * 1000,
-        now * 1000
+    add(
+        &case,
+        "an hour of 50 services",
+        asked(&client, "flame", now - HOUR, now)?,
+        "ms",
+        Wanted::AtMost(500.0),
     );
-    let mut times = Vec::new();
-    for _ in 0..QUESTIONS {
-        let (status, body, time) = client.time(&path)?;
-        ensure!(status == 200, "{}", String::from_utf8_lossy(&body));
-        times.push(millis(time));
+    drop((client, site, place));
+
+    let case = format!("a week of {ASKED} services");
+    let place = tempfile::tempdir_in(&cache)?;
+    let site = Site::start(&front_end()?, place.path(), &["--no-jvms"])?;
+    // By time, as they come in a real week.
+    push(&site, &programs, |number| {
+        let at = number / ASKED;
+        let from = now - WEEK * HOUR + at * HOUR / OF_AN_HOUR;
+        (at < WEEK * OF_AN_HOUR).then_some(((number % ASKED) as usize, from))
+    })?;
+    let client = site.client();
+    // The edges of the window cut hours.
+    let (from, to) = (now - WEEK * HOUR, now);
+    for (measure, question) in [("flame graph", "flame"), ("values over time", "values")] {
+        let time = asked(&client, question, from, to)?;
+        add(&case, measure, time, "ms", Wanted::AtMost(3000.0));
     }
     add(
-        "an hour of 50 services",
-        median(times),
-        "ms",
+        &case,
+        "memory",
+        memory(site.pid()).0 as f64 / 1e6,
+        "MB",
         Wanted::AtMost(500.0),
     );
     Ok(())
