@@ -17,7 +17,7 @@ use crate::batch::Series;
 use crate::chunk::{Detail, MINUTE};
 use crate::kind::{self, NANOSECONDS};
 use crate::scan::Wanted;
-use crate::selector::Selector;
+use crate::selector::{Selector, THREAD};
 use crate::sums::{Rounded, Sums, group, of_scan};
 use crate::{Pushed, QueryError};
 
@@ -212,6 +212,7 @@ impl CostsQuery {
             from,
             to,
             detail: Detail::Stacks,
+            has_names: true,
             last: None,
         })
     }
@@ -289,7 +290,9 @@ impl Pushed {
         let mut sums = Sums::default();
         if kind::is_state(&query.kind) {
             wanted.detail = Detail::Times;
+            wanted.has_names = wanted.selector.has_threads();
             wanted.last = Some(self.last_seconds(&wanted).map_err(of_scan)?);
+            wanted.has_names = true;
         }
         let scanned = self.scan(&wanted, |source| sums.add(source, query.by()));
         scanned.map_err(of_scan)?;
@@ -346,6 +349,7 @@ impl Pushed {
     ) -> Result<CostsOverTime, QueryError> {
         let mut wanted = query.wanted(window)?;
         wanted.detail = Detail::Times;
+        wanted.has_names = query.by() == Some(THREAD) || wanted.selector.has_threads();
         let steps = steps.unwrap_or(STEPS);
         if !(1..=MAX_STEPS).contains(&steps) {
             return Err(QueryError::Invalid(format!(

@@ -96,6 +96,7 @@ impl Archive {
             from: choice.from,
             to: choice.to,
             detail: Detail::Rows,
+            has_names: true,
             last: None,
         };
         let mut failure = None;
@@ -139,7 +140,7 @@ fn with_costs<E>(
     each: &mut impl FnMut(&mut dyn Iterator<Item = Cost<'_>>) -> Result<(), E>,
 ) -> Result<(), E> {
     let stacks = &source.stacks;
-    let name = |at: u32| stacks.names.get(at as usize).map_or("", |name| name);
+    let name = |at: u32| stacks.names.get(at).unwrap_or_default();
     let mut texts: Vec<Option<String>> = vec![None; stacks.nodes.len()];
     for (_, rows) in &source.parts {
         for (at, _) in rows {

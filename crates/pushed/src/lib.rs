@@ -24,6 +24,7 @@ mod segment;
 mod selector;
 mod sharing;
 mod sums;
+mod texts;
 mod tree;
 mod writing;
 

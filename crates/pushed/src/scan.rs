@@ -2,6 +2,8 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+use std::thread;
 
 use rustc_hash::FxHashMap;
 
@@ -23,6 +25,8 @@ pub(super) struct Wanted {
     pub to: u32,
     /// What of each row is needed.
     pub detail: Detail,
+    /// False if stacks and names of threads do not matter: sources have none then.
+    pub has_names: bool,
     /// The one second of each series whose rows are wanted: a state counts as it was last.
     pub last: Option<FxHashMap<Arc<Series>, u32>>,
 }
@@ -37,7 +41,7 @@ type Rows = Vec<(At, u64)>;
 pub(super) struct Source {
     /// Sources of one number have the same stacks.
     pub number: usize,
-    pub stacks: Stacks,
+    pub stacks: Arc<Stacks>,
     pub parts: Vec<(Arc<Series>, Rows)>,
 }
 
@@ -102,8 +106,8 @@ impl Wanted {
         for (_, rows) in &mut source.parts {
             rows.retain(|(at, _)| {
                 *known.entry(at.thread).or_insert_with(|| {
-                    let name = names.get(at.thread as usize);
-                    self.selector.takes_thread(name.map_or("", |name| name))
+                    let name = names.get(at.thread);
+                    self.selector.takes_thread(name.unwrap_or_default())
                 })
             });
         }
@@ -124,76 +128,99 @@ fn of_memory(held: &Held, wanted: &Wanted) -> Source {
             }
         }
     }
-    let mut stacks = Stacks {
-        names: Vec::new(),
-        nodes: Vec::new(),
-    };
-    if !parts.is_empty() {
+    let mut stacks = Stacks::default();
+    if !parts.is_empty() && wanted.has_names {
         stacks.names = head.tree.names.clone();
         stacks.nodes = head.tree.nodes.clone();
     }
     Source {
         number: 0,
-        stacks,
+        stacks: Arc::new(stacks),
         parts,
     }
 }
 
-/// Calls a function with sources until all wanted rows were in one. Memory has room for the rows of an hour of a series
-/// and for [`TOGETHER`] more.
+/// Calls a function with sources until all wanted rows were in one. A thread reads ahead: the disk and the packing take
+/// as long as most functions. Memory has room for three times [`TOGETHER`] rows, and for those of an hour of a series.
 fn scan_parts(
-    mut source: Source,
+    memory: Source,
     segments: &[Arc<Segment>],
     wanted: &Wanted,
     mut each: impl FnMut(&Source) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut give = |source: &mut Source| {
-        wanted.of_threads(source);
+    let mut give = |mut source: Source| {
+        wanted.of_threads(&mut source);
         source.parts.retain(|part| !part.1.is_empty());
         match source.parts.is_empty() {
             true => Ok(()),
-            false => each(source),
+            false => each(&source),
         }
     };
-    give(&mut source)?;
-    drop(source);
+    give(memory)?;
+    thread::scope(|scope| {
+        let (send, sources) = sync_channel(1);
+        let reader = thread::Builder::new().name("pushed rows".to_owned());
+        let reader = reader.spawn_scoped(scope, move || {
+            read_all(segments, wanted, |source| {
+                // The receiver has gone if it failed.
+                send.send(source).map_err(|_| io::ErrorKind::BrokenPipe)
+            })
+        })?;
+        for source in sources {
+            give(source)?;
+        }
+        reader
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// Reads the wanted rows of segments.
+fn read_all(
+    segments: &[Arc<Segment>],
+    wanted: &Wanted,
+    mut give: impl FnMut(Source) -> Result<(), io::ErrorKind>,
+) -> io::Result<()> {
     for (at, segment) in segments.iter().enumerate() {
         let parts = segment.parts.iter();
         let parts = parts.filter(|part| part.from < wanted.to && part.to >= wanted.from);
-        let mut parts = parts
+        let mut chunks = parts
             .filter(|part| wanted.takes(&part.series))
             .flat_map(|part| part.chunks.iter().map(|chunk| (&part.series, chunk)));
-        let mut source = None;
+        let mut stacks = None;
         loop {
-            let (mut found, mut together): (Vec<(Arc<Series>, Rows)>, usize) = (Vec::new(), 0);
-            for (series, chunk) in &mut parts {
-                let mut rows = Vec::new();
-                wanted.read(segment, series, chunk, &mut rows)?;
-                if rows.is_empty() {
-                    continue;
+            let (mut parts, mut together): (Vec<(Arc<Series>, Rows)>, usize) = (Vec::new(), 0);
+            for (series, chunk) in &mut chunks {
+                if parts.last().is_none_or(|last| last.0 != *series) {
+                    parts.push((Arc::clone(series), Rows::new()));
                 }
-                together += rows.len();
-                match found.last_mut().filter(|last| last.0 == *series) {
-                    Some((_, all)) => all.append(&mut rows),
-                    None => found.push((Arc::clone(series), rows)),
+                if let Some((_, rows)) = parts.last_mut() {
+                    let before = rows.len();
+                    wanted.read(segment, series, chunk, rows)?;
+                    together += rows.len() - before;
                 }
                 if together >= TOGETHER {
                     break;
                 }
             }
-            if found.is_empty() {
+            if together == 0 {
                 break;
             }
-            let source = match &mut source {
-                Some(source) => source,
-                none @ None => none.insert(Source {
-                    number: at + 1,
-                    stacks: segment.stacks()?,
-                    parts: Vec::new(),
-                }),
+            let stacks = match &stacks {
+                Some(stacks) => Arc::clone(stacks),
+                None => {
+                    let read = match wanted.has_names {
+                        true => segment.stacks()?,
+                        false => Stacks::default(),
+                    };
+                    Arc::clone(stacks.insert(Arc::new(read)))
+                }
             };
-            source.parts = found;
-            give(source)?;
+            give(Source {
+                number: at + 1,
+                stacks,
+                parts,
+            })?;
         }
     }
     Ok(())

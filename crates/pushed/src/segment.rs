@@ -18,6 +18,7 @@ use crate::batch::{At, Series};
 use crate::chunk::{self, Block, Chunk, Rows};
 use crate::kind;
 use crate::numbers::{Numbers, damaged, put};
+use crate::texts::Texts;
 use crate::tree::Tree;
 
 /// How files begin and end.
@@ -179,9 +180,7 @@ impl Writer {
         tree.names
             .iter()
             .for_each(|name| put(&mut bytes, name.len() as u64));
-        tree.names
-            .iter()
-            .for_each(|name| bytes.extend(name.as_bytes()));
+        bytes.extend(tree.names.all().as_bytes());
         put(&mut bytes, tree.nodes.len() as u64);
         for (at, node) in tree.nodes.iter().enumerate() {
             put(&mut bytes, at as u64 - u64::from(node.0));
@@ -221,8 +220,9 @@ pub(super) struct Segment {
 }
 
 /// Names and nodes of a segment's tree.
+#[derive(Debug, Default)]
 pub(super) struct Stacks {
-    pub names: Vec<Box<str>>,
+    pub names: Texts,
     pub nodes: Vec<(u32, u32)>,
 }
 
@@ -309,14 +309,14 @@ impl Segment {
         let count = numbers.small()?;
         let mut lengths = Vec::new();
         for _ in 0..count {
-            lengths.push(numbers.small()? as usize);
+            lengths.push(numbers.small()?);
         }
-        let mut names = Vec::with_capacity(lengths.len());
-        for length in lengths {
-            let (name, rest) = numbers.0.split_at_checked(length).ok_or_else(damaged)?;
-            numbers.0 = rest;
-            names.push(String::from_utf8_lossy(name).into());
-        }
+        let length = lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
+        let length = usize::try_from(length).map_err(|_| damaged())?;
+        let (names, rest) = numbers.0.split_at_checked(length).ok_or_else(damaged)?;
+        numbers.0 = rest;
+        let names = String::from_utf8(names.to_vec()).map_err(|_| damaged())?;
+        let names = Texts::of(names, &lengths).ok_or_else(damaged)?;
         let count = numbers.small()?;
         let mut nodes = Vec::new();
         for at in 0..count {

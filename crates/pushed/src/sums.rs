@@ -11,6 +11,7 @@ use crate::batch::{At, Series};
 use crate::kind::NANOSECONDS;
 use crate::scan::Source;
 use crate::selector::{self, THREAD};
+use crate::texts::Texts;
 use crate::tree::{ROOT, Tree};
 
 /// Nodes of a tree.
@@ -33,8 +34,8 @@ impl Rounded {
 
 /// The name of a thread's group.
 fn thread(source: &Source, at: At) -> &str {
-    let name = source.stacks.names.get(at.thread as usize);
-    named(name.map_or("", |name| name))
+    let name = source.stacks.names.get(at.thread);
+    named(name.unwrap_or_default())
 }
 
 /// The name of the group of a label's value.
@@ -60,15 +61,59 @@ pub(super) struct Sums {
     known: Known,
 }
 
+/// No node.
+const UNKNOWN: u32 = u32::MAX;
+
 /// Where nodes of a source are in the tree.
 #[derive(Default)]
 struct Known {
     /// The number of the source.
     source: usize,
+    /// By node, where all rows have one root; [`UNKNOWN`] for others.
+    nodes: Vec<u32>,
     /// By the root of the group and the node.
-    nodes: FxHashMap<(u32, u32), u32>,
+    of_groups: FxHashMap<(u32, u32), u32>,
+    /// Names, by their numbers in the source; [`UNKNOWN`] for others.
+    names: Vec<u32>,
     /// The roots of threads.
     threads: FxHashMap<u32, u32>,
+}
+
+impl Known {
+    fn find(&self, root: u32, node: u32) -> Option<u32> {
+        if root != ROOT {
+            return self.of_groups.get(&(root, node)).copied();
+        }
+        let found = self.nodes.get(node as usize).copied();
+        found.filter(|found| *found != UNKNOWN)
+    }
+
+    fn insert(&mut self, root: u32, node: u32, here: u32) {
+        if root != ROOT {
+            self.of_groups.insert((root, node), here);
+            return;
+        }
+        if self.nodes.len() <= node as usize {
+            self.nodes.resize(node as usize + 1, UNKNOWN);
+        }
+        if let Some(known) = self.nodes.get_mut(node as usize) {
+            *known = here;
+        }
+    }
+
+    /// The number of a source's name in the tree.
+    fn name(&mut self, number: u32, names: &Texts, tree: &mut Tree) -> u32 {
+        self.names.resize(names.len(), UNKNOWN);
+        match self.names.get_mut(number as usize) {
+            None => tree.name(""),
+            Some(known) => {
+                if *known == UNKNOWN {
+                    *known = tree.name(names.get(number).unwrap_or_default());
+                }
+                *known
+            }
+        }
+    }
 }
 
 impl Sums {
@@ -112,7 +157,7 @@ impl Sums {
                     if node == ROOT {
                         break root;
                     }
-                    if let Some(&found) = known.nodes.get(&(root, node)) {
+                    if let Some(found) = known.find(root, node) {
                         break found;
                     }
                     way.push(node);
@@ -123,10 +168,9 @@ impl Sums {
                 };
                 while let Some(node) = way.pop() {
                     let name = source.stacks.nodes.get(node as usize).map_or(0, |it| it.1);
-                    let name = source.stacks.names.get(name as usize);
-                    let name = self.tree.name(name.map_or("", |name| name));
+                    let name = known.name(name, &source.stacks.names, &mut self.tree);
                     here = self.tree.child(here, name);
-                    known.nodes.insert((root, node), here);
+                    known.insert(root, node, here);
                 }
                 if self.own.len() <= here as usize {
                     self.own.resize(self.tree.nodes.len(), 0);
@@ -176,7 +220,9 @@ impl Sums {
                 let (mut node, mut here) = (at as u32, ROOT);
                 while node != ROOT {
                     let (parent, name) = nodes[node as usize];
-                    let name = inverted.tree.name(&self.tree.names[name as usize]);
+                    let name = inverted
+                        .tree
+                        .name(self.tree.names.get(name).unwrap_or_default());
                     here = inverted.tree.child(here, name);
                     node = parent;
                 }
@@ -196,7 +242,7 @@ impl Sums {
         let mut costs = FxHashMap::default();
         for (at, &own) in self.own.iter().enumerate().filter(|it| *it.1 > 0) {
             let name = self.tree.nodes[at].1;
-            let name = self.tree.names[name as usize].clone();
+            let name = self.tree.names.get(name).unwrap_or_default().into();
             let sum: &mut u64 = costs.entry(name).or_default();
             *sum = sum.saturating_add(own);
         }
@@ -221,7 +267,7 @@ impl Sums {
                 continue;
             }
             sort(&mut children);
-            let name = self.tree.names[name as usize].clone();
+            let name = self.tree.names.get(name).unwrap_or_default().into();
             below[parent as usize].push(Node {
                 name,
                 own,

@@ -1,30 +1,41 @@
 //! Stacks as a tree: each node is a frame below its caller, so that stacks share what they have in common.
 
-use rustc_hash::FxHashMap;
+use std::hash::BuildHasher;
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
+use crate::texts::Texts;
 
 /// The node of no frame, above all others.
 pub(super) const ROOT: u32 = 0;
+/// Nodes below one that are found one after the other. Most have one, which lies beside it in memory; a table of all
+/// would cost a miss of the cache for each.
+const NEAR: usize = 8;
 
 /// The tree, with the names of its frames and of threads.
 #[derive(Debug)]
 pub(super) struct Tree {
     /// The names; the first is empty.
-    pub names: Vec<Box<str>>,
-    index: FxHashMap<Box<str>, u32>,
-    /// The bytes of all names.
-    text_bytes: usize,
+    pub names: Texts,
+    /// Finds a name by its text, which lies in `names` only.
+    index: HashTable<u32>,
     /// Caller and name of each node; callers come first.
     pub nodes: Vec<(u32, u32)>,
+    /// Of each node: the first one below it, and the next one below the same; [`ROOT`] for none.
+    near: Vec<(u32, u32)>,
+    /// Those below a node that has more than [`NEAR`].
     below: FxHashMap<(u32, u32), u32>,
 }
 
 impl Default for Tree {
     fn default() -> Self {
         let mut tree = Self {
-            names: Vec::new(),
-            index: FxHashMap::default(),
-            text_bytes: 0,
+            names: Texts::default(),
+            index: HashTable::new(),
             nodes: vec![(ROOT, 0)],
+            near: vec![(ROOT, ROOT)],
             below: FxHashMap::default(),
         };
         tree.name("");
@@ -35,23 +46,53 @@ impl Default for Tree {
 impl Tree {
     /// The number of a name.
     pub(super) fn name(&mut self, name: &str) -> u32 {
-        if let Some(&known) = self.index.get(name) {
-            return known;
+        let Self { names, index, .. } = self;
+        let hash_of = |name: &str| FxBuildHasher.hash_one(name);
+        let place = index.entry(
+            hash_of(name),
+            |&known| names.get(known) == Some(name),
+            |&known| hash_of(names.get(known).unwrap_or_default()),
+        );
+        match place {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(place) => {
+                let new = names.len() as u32;
+                place.insert(new);
+                names.push(name);
+                new
+            }
         }
-        let next = self.names.len() as u32;
-        self.text_bytes += name.len();
-        self.names.push(name.into());
-        self.index.insert(name.into(), next);
-        next
     }
 
     /// The node of a name below a node.
     pub(super) fn child(&mut self, parent: u32, name: u32) -> u32 {
-        let Self { nodes, below, .. } = self;
-        *below.entry((parent, name)).or_insert_with(|| {
-            nodes.push((parent, name));
-            nodes.len() as u32 - 1
-        })
+        let (mut last, mut at) = (None, self.near[parent as usize].0);
+        for _ in 0..NEAR {
+            if at == ROOT {
+                let new = self.add(parent, name);
+                match last {
+                    None => self.near[parent as usize].0 = new,
+                    Some(last) => self.near[last as usize].1 = new,
+                }
+                return new;
+            }
+            if self.nodes[at as usize].1 == name {
+                return at;
+            }
+            (last, at) = (Some(at), self.near[at as usize].1);
+        }
+        if let Some(&known) = self.below.get(&(parent, name)) {
+            return known;
+        }
+        let new = self.add(parent, name);
+        self.below.insert((parent, name), new);
+        new
+    }
+
+    fn add(&mut self, parent: u32, name: u32) -> u32 {
+        self.nodes.push((parent, name));
+        self.near.push((ROOT, ROOT));
+        self.nodes.len() as u32 - 1
     }
 
     /// The node at the end of a stack, the outermost name first.
@@ -83,13 +124,30 @@ impl Tree {
 
     /// About the bytes that it occupies.
     pub(super) fn bytes(&self) -> usize {
-        2 * self.text_bytes + 80 * self.names.len() + 40 * self.nodes.len()
+        self.names.all().len()
+            + 20 * self.names.len()
+            + 24 * self.nodes.len()
+            + 24 * self.below.len()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_node_has_any_number_of_others_below_it() {
+        let mut tree = Tree::default();
+        let names: Vec<u32> = (0..100).map(|at| tree.name(&at.to_string())).collect();
+        for parent in [ROOT, 7, 7 + NEAR as u32] {
+            let below: Vec<u32> = names.iter().map(|&name| tree.child(parent, name)).collect();
+            for (&name, &node) in names.iter().zip(&below) {
+                assert_eq!(tree.nodes[node as usize], (parent, name));
+                assert_eq!(tree.child(parent, name), node);
+            }
+        }
+        assert_eq!(tree.nodes.len(), 301);
+    }
 
     #[test]
     fn stacks_share_their_callers() {
