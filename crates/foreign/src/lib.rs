@@ -14,6 +14,7 @@ mod notes;
 pub mod otlp;
 mod perf;
 mod pprof;
+pub mod pyroscope;
 mod speedscope;
 
 use std::ops::Range;

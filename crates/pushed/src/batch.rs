@@ -18,7 +18,7 @@ const MAX_LABELS: usize = 48;
 /// The longest value of a label, in bytes.
 const MAX_VALUE: usize = 512;
 /// Profiles from later than this are refused, in seconds: a clock is wrong.
-const FUTURE: u64 = 3600;
+pub(super) const FUTURE: u64 = 3600;
 /// The name of stacks without frames.
 pub(super) const EMPTY: &str = hprof_stacks::EMPTY;
 

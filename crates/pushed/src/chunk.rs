@@ -1,6 +1,6 @@
 //! An hour of a series in a segment: its rows, and sums of them for questions about longer times.
 //!
-//! A question about a week needs neither seconds nor, where it is about values over time, stacks. So a merged segment has
+//! A question about a week needs neither seconds nor, where it is about values over time, stacks. So a segment has
 //! each hour up to three times: its rows, the sums of its stacks, and the sums of its times. An hour that lies wholly
 //! within a window counts by its sums; one that the window cuts counts by its rows. Answers are the same to the last unit.
 
@@ -47,6 +47,9 @@ pub(super) struct Rows {
     pub count: u64,
     /// The second that the first one is counted from.
     pub from: u32,
+    /// True if a stack is the distance from the one before, where that has its time and thread.
+    #[serde(default)]
+    pub is_relative: bool,
     pub block: Block,
 }
 
@@ -103,6 +106,7 @@ impl Chunk {
             Ok::<_, io::Error>(Rows {
                 count: rows.len() as u64,
                 from: rows.first().map_or(0, |row| row.0.second),
+                is_relative: true,
                 block: write(&encoded(rows))?,
             })
         };
@@ -154,6 +158,12 @@ pub(super) fn join(rows: &mut Vec<(At, u64)>) {
     });
 }
 
+/// The number that a row's stack is counted from. Rows are sorted.
+fn base(before: Option<At>, at: At) -> u32 {
+    let same = before.filter(|before| (before.second, before.thread) == (at.second, at.thread));
+    same.map_or(0, |before| before.node)
+}
+
 /// Rows as bytes: all times, each as the distance from the one before, then all threads, stacks, and values.
 fn encoded(rows: &[(At, u64)]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(rows.len() * 5);
@@ -164,8 +174,29 @@ fn encoded(rows: &[(At, u64)]) -> Vec<u8> {
     }
     rows.iter()
         .for_each(|(at, _)| put(&mut bytes, at.thread.into()));
-    rows.iter()
-        .for_each(|(at, _)| put(&mut bytes, at.node.into()));
+    let mut before = None;
+    for (at, _) in rows {
+        let base = base(before, *at);
+        put(&mut bytes, u64::from(at.node - base));
+        before = Some(*at);
+    }
+    rows.iter().for_each(|(_, value)| put(&mut bytes, *value));
+    bytes
+}
+
+/// Rows as bytes of servers before hours had sums: stacks are whole numbers.
+#[cfg(test)]
+pub(super) fn encoded_as_before(rows: &[(At, u64)]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut before = rows.first().map_or(0, |row| row.0.second);
+    for (at, _) in rows {
+        put(&mut bytes, u64::from(at.second - before));
+        before = at.second;
+    }
+    for part in [|at: At| at.thread, |at: At| at.node] {
+        rows.iter()
+            .for_each(|(at, _)| put(&mut bytes, part(*at).into()));
+    }
     rows.iter().for_each(|(_, value)| put(&mut bytes, *value));
     bytes
 }
@@ -196,8 +227,16 @@ pub(super) fn decode(rows: Rows, bytes: &[u8], all: &mut Vec<(At, u64)>) -> io::
     for row in &mut *new {
         row.0.thread = numbers.small()?;
     }
-    for row in &mut *new {
-        row.0.node = numbers.small()?;
+    let mut before = None;
+    for (at, _) in &mut *new {
+        let base = if rows.is_relative {
+            base(before, *at)
+        } else {
+            0
+        };
+        let node = numbers.small()?.checked_add(base);
+        at.node = node.ok_or_else(damaged)?;
+        before = Some(*at);
     }
     for row in new {
         row.1 = numbers.next()?;

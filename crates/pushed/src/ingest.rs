@@ -4,11 +4,11 @@
 use std::io::Read;
 
 use flate2::read::MultiGzDecoder;
-use hprof_foreign::Kind as Format;
+use hprof_foreign::{Kind as Format, Profile};
 use serde::{Deserialize, Serialize};
 
 use crate::MAX_UNPACKED;
-use crate::batch::{At, Batch, EMPTY, SERVICE, series};
+use crate::batch::{At, Batch, EMPTY, FUTURE, SERVICE, series};
 use crate::kind;
 
 /// The parameters of the query that count.
@@ -62,6 +62,13 @@ const KNOWN: [&str; 14] = [
     "deployment.environment.name",
 ];
 
+/// A label of Pyroscope as OpenTelemetry has it; `None` if it is one of the server's own.
+pub(super) fn label(key: &str, value: &str) -> Option<(String, String)> {
+    let like = |known: &&&str| known.replace('.', "_") == key;
+    let key = KNOWN.iter().find(like).copied().unwrap_or(key);
+    (!key.starts_with("__")).then(|| (key.to_owned(), value.to_owned()))
+}
+
 impl Ingest {
     /// The labels, with that of the service.
     fn labels(&self) -> Result<Vec<(String, String)>, String> {
@@ -82,13 +89,8 @@ impl Ingest {
             let Some((key, value)) = pair.split_once('=') else {
                 return Err(format!("name: {pair:?} is no label: KEY=VALUE is expected"));
             };
-            let key = key.trim();
-            let like = |known: &&&str| known.replace('.', "_") == key;
-            let key = KNOWN.iter().find(like).copied().unwrap_or(key);
-            if key != SERVICE && !key.starts_with("__") {
-                let value = value.trim().trim_matches('"');
-                labels.push((key.to_owned(), value.to_owned()));
-            }
+            let value = value.trim().trim_matches('"');
+            labels.extend(label(key.trim(), value).filter(|label| label.0 != SERVICE));
         }
         Ok(labels)
     }
@@ -118,7 +120,7 @@ impl Ingest {
     }
 }
 
-/// The profile in the body: the body itself, or a part of a form.
+/// The profile in the body, unpacked: the body itself, or a part of a form.
 fn file(content_type: &str, body: &[u8]) -> Result<Vec<u8>, String> {
     let file = match content_type.starts_with("multipart/form-data") {
         true => {
@@ -132,6 +134,11 @@ fn file(content_type: &str, body: &[u8]) -> Result<Vec<u8>, String> {
         }
         false => body,
     };
+    unpacked(file)
+}
+
+/// A profile without its compression.
+pub(super) fn unpacked(file: &[u8]) -> Result<Vec<u8>, String> {
     if !file.starts_with(&[0x1f, 0x8b]) {
         return Ok(file.to_vec());
     }
@@ -193,22 +200,34 @@ impl Batch {
         )?;
         let read = hprof_foreign::read(&file, format, &mut |_| {});
         let profile = read.map_err(|error| error.to_string())?;
+        let mut batch = Self::default();
+        batch.add_profile(&labels, (from, until), &profile, came)?;
+        Ok(batch)
+    }
+
+    /// Adds a profile that covers some seconds and came at a time.
+    ///
+    /// # Errors
+    /// A sentence for the sender, if the profile is damaged.
+    pub(super) fn add_profile(
+        &mut self,
+        labels: &[(String, String)],
+        (from, until): (u64, u64),
+        profile: &Profile,
+        came: u64,
+    ) -> Result<(), String> {
         // A profile that lost its end would be taken for a whole one.
         if let Some(damage) = profile.damage.first() {
             return Err(damage.message.clone());
         }
-        let mut batch = Self {
-            profiles: 1,
-            ..Self::default()
-        };
-        if from > came + 3600 {
-            batch.profiles = 0;
-            batch.reject(from, came);
-            return Ok(batch);
+        if from > came + FUTURE {
+            self.reject(from, came);
+            return Ok(());
         }
+        self.profiles += 1;
         let threads = profile.threads.iter();
         let threads: rustc_hash::FxHashMap<_, u32> = threads
-            .map(|thread| (thread.serial, batch.tree.name(&thread.name)))
+            .map(|thread| (thread.serial, self.tree.name(&thread.name)))
             .collect();
         let names = |frame| profile.stacks.frame(frame).name();
         for weights in &profile.weights {
@@ -236,13 +255,13 @@ impl Batch {
                 let at = At {
                     second,
                     thread: thread.and_then(|it| threads.get(&it).copied()).unwrap_or(0),
-                    node: batch.tree.stack(stack.iter().map(String::as_str)),
+                    node: self.tree.stack(stack.iter().map(String::as_str)),
                 };
                 rows.push((at, row.value.saturating_mul(kind.factor)));
             }
-            batch.add(series(labels.iter().cloned(), &kind), rows);
+            self.add(series(labels.iter().cloned(), &kind), rows);
         }
-        Ok(batch)
+        Ok(())
     }
 }
 

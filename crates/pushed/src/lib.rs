@@ -18,6 +18,7 @@ mod kind;
 mod log;
 mod movers;
 mod numbers;
+mod push_service;
 mod scan;
 mod seen;
 mod segment;

@@ -23,8 +23,10 @@ const HEAD: usize = 8;
 pub enum Protocol {
     /// OTLP/HTTP.
     Otlp,
-    /// Pyroscope's, with the type of the body.
+    /// That of Pyroscope's `/ingest`, with the type of the body.
     Ingest(Ingest, String),
+    /// That of Pyroscope's push service.
+    PushService,
 }
 
 /// A request as it came.
@@ -81,6 +83,9 @@ impl Entry {
             }
         };
         match &self.protocol {
+            Protocol::PushService => {
+                Batch::of_push_service(body, self.came).map_err(Wrong::Invalid)
+            }
             Protocol::Otlp => {
                 let request = read::read(body);
                 let request = request.map_err(|error| Wrong::Invalid(error.to_string()))?;

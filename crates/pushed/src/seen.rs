@@ -24,6 +24,7 @@ pub(super) fn digest(entry: &Entry) -> Option<Digest> {
     let mut sum = Sha256::new();
     match &entry.protocol {
         Protocol::Otlp => sum.update(b"otlp"),
+        Protocol::PushService => sum.update(b"push service"),
         Protocol::Ingest(ingest, content_type) => {
             let from = ingest.from.as_deref()?;
             let until = ingest.until.as_deref().unwrap_or_default();

@@ -74,7 +74,16 @@ impl TryFrom<Stored> for Part {
             block,
         } = stored;
         if let Some(block) = block {
-            chunks = vec![Chunk::of_rows(from, to, Rows { count, from, block })];
+            chunks = vec![Chunk::of_rows(
+                from,
+                to,
+                Rows {
+                    count,
+                    from,
+                    is_relative: false,
+                    block,
+                },
+            )];
         }
         let counted = chunks.iter().map(|chunk| chunk.rows.count);
         if counted.fold(0, u64::saturating_add) != count {
@@ -340,11 +349,11 @@ pub(super) fn write_as_before(segment: &Segment, path: &Path) -> io::Result<()> 
     let mut parts = Vec::new();
     for part in &segment.parts {
         let rows = segment.rows_of(part)?;
-        let block = Chunk::write(&rows, false, false, |bytes| writer.block(bytes))?;
+        let block = writer.block(&chunk::encoded_as_before(&rows))?;
         let mut stored = serde_json::to_value(part)?;
         let fields = stored.as_object_mut().expect("fields");
         fields.remove("chunks");
-        fields.insert("block".to_owned(), serde_json::to_value(block.rows.block)?);
+        fields.insert("block".to_owned(), serde_json::to_value(block)?);
         parts.push(stored);
     }
     let tree = segment.read(segment.tree)?;

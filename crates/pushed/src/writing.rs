@@ -218,8 +218,7 @@ impl Writer {
 fn write(shared: &Shared, head: &Head, number: u64) -> io::Result<Segment> {
     let path = shared.segment(number);
     let new = path.with_extension("new");
-    // Merging comes soon, and makes sums of whole hours.
-    let mut writer = segment::Writer::create(&new, false)?;
+    let mut writer = segment::Writer::create(&new, true)?;
     for (series, rows) in head.series.iter().zip(&head.rows) {
         let mut rows: Vec<(At, u64)> = rows.iter().map(|(at, value)| (*at, *value)).collect();
         writer.add(series, &mut rows)?;

@@ -142,7 +142,11 @@ impl AppState {
 }
 
 /// The paths to which other programs push profiles: those of OTLP/HTTP and of Pyroscope.
-pub const PUSH_PATHS: [&str; 2] = ["/v1development/profiles", "/ingest"];
+pub const PUSH_PATHS: [&str; 3] = [
+    "/v1development/profiles",
+    "/ingest",
+    "/push.v1.PusherService/Push",
+];
 
 /// The role that a request needs; none if any client may send it: the page has no secrets in it.
 pub fn needed(method: &Method, path: &str) -> Option<Role> {
@@ -184,6 +188,7 @@ mod tests {
             (Method::GET, "/metrics", Some(Reader)),
             (Method::POST, "/v1development/profiles", Some(Uploader)),
             (Method::POST, "/ingest", Some(Uploader)),
+            (Method::POST, "/push.v1.PusherService/Push", Some(Uploader)),
             (Method::GET, "/api/v1/dumps", Some(Reader)),
             (Method::GET, "/api/v1/anything/new", Some(Reader)),
             (Method::POST, "/api/v1/dumps/0a/query", Some(Reader)),

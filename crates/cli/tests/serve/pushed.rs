@@ -8,8 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use hprof_stacks::pictures::message::Message;
 use java_test_harness::{Jdk, Run};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
@@ -251,6 +254,80 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());
     packed.write_all(bytes).unwrap();
     packed.finish().unwrap()
+}
+
+/// A message whose fields are bytes.
+fn message(fields: &[(u64, &[u8])]) -> Vec<u8> {
+    let mut message = Message::default();
+    for (field, bytes) in fields {
+        message.bytes(*field, bytes);
+    }
+    message.0
+}
+
+/// Clients of Pyroscope for Python and Rust, and Alloy, send by its push service, with a password as the token.
+#[test]
+fn pyroscopes_push_service_takes_profiles_with_their_labels() {
+    let scene = Scene::new();
+    let server = Server::start(&scene, &["--no-jvms"]);
+    fs::write(scene.path("a.collapsed"), "main;work 7\nmain;rest 4\n").unwrap();
+    let arguments = ["convert", "a.collapsed", "-o", "a.pb.gz"];
+    let converted = run(&mut scene.hprof_rs(&arguments), "");
+    assert!(converted.status.success(), "{}", stderr(&converted));
+    let profile = fs::read(scene.path("a.pb.gz")).unwrap();
+    let label = |name: &str, value: &str| message(&[(1, name.as_bytes()), (2, value.as_bytes())]);
+    let sample = message(&[(1, &profile), (2, b"5b5a0d65")]);
+    let series = message(&[
+        (1, &label("__name__", "process_cpu")),
+        (1, &label("service_name", "shop")),
+        (1, &label("zone", "b")),
+        (2, &sample),
+    ]);
+    let body = message(&[(1, &series)]);
+    let path = "/push.v1.PusherService/Push";
+    let proto = ("content-type", "application/proto");
+    let token = |user: &str| {
+        let pair = format!("{user}:{}", server.token);
+        format!("Basic {}", BASE64_STANDARD.encode(pair))
+    };
+    let (basic, bearer) = (token("12345"), format!("Bearer {}", server.token));
+    // A request that is repeated counts once.
+    for authorization in [&basic, &bearer] {
+        let headers = [proto, ("authorization", authorization)];
+        let answer = server.bare_request("POST", path, &headers, &body);
+        assert_eq!(
+            (answer.status, answer.header("content-type")),
+            (200, proto.1),
+            "{}",
+            answer.text()
+        );
+        assert!(answer.body.is_empty());
+    }
+    let found = flame(&server, "service=\"shop\",zone=\"b\"");
+    assert_eq!(found["total"], 11, "{found}");
+    let own = [("work".to_owned(), 7), ("rest".to_owned(), 4)];
+    assert_eq!(own_costs(&found), own.into_iter().collect());
+
+    for (headers, body, status, code) in [
+        (vec![proto], &body[1..], 400, "invalid_argument"),
+        (
+            vec![("content-type", "application/json")],
+            b"{}",
+            415,
+            "invalid_argument",
+        ),
+    ] {
+        let answer = server.request("POST", path, &headers, body);
+        assert_eq!(answer.status, status, "{}", answer.text());
+        assert_eq!(answer.json()["code"], code);
+    }
+    let wrong = [proto, ("authorization", "Basic bm9ib2R5OndpdGhvdXQ=")];
+    let refused = server.bare_request("POST", path, &wrong, &body);
+    refused.assert_problem(401, "no-token");
+    // A browser sends a password to any page that asks for it.
+    let series = "/api/v1/continuous/series";
+    let refused = server.bare_request("GET", series, &[("authorization", &basic)], b"");
+    refused.assert_problem(401, "no-token");
 }
 
 #[test]

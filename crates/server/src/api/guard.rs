@@ -11,6 +11,8 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use http_body_util::{BodyExt, Limited};
 use tokio::time::timeout;
 
@@ -119,7 +121,11 @@ async fn check(
         return Ok(request);
     };
     let (token, is_cookie) = token_of(request.headers());
-    let token = token.map(str::to_owned);
+    let password = || {
+        let is_push = PUSH_PATHS.contains(&request.uri().path());
+        is_push.then(|| password_of(request.headers())).flatten()
+    };
+    let token = token.map(str::to_owned).or_else(password);
     *who = match token {
         None => None,
         Some(token) => caller(state, token).await.map_err(refuse)?,
@@ -268,6 +274,15 @@ fn token_of(headers: &HeaderMap) -> (Option<&str>, bool) {
     let cookies = text(header::COOKIE).unwrap_or_default().split(';');
     let mut pairs = cookies.filter_map(|pair| pair.trim().split_once('='));
     (pairs.find(|(name, _)| *name == COOKIE).map(|it| it.1), true)
+}
+
+/// The token of a client of Pyroscope, which can send a password only, whatever the user's name. Browsers send a
+/// password that they know to pages of others too, so that it counts for pushes alone.
+fn password_of(headers: &HeaderMap) -> Option<String> {
+    let text = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let packed = text.strip_prefix("Basic ")?.trim();
+    let pair = String::from_utf8(BASE64_STANDARD.decode(packed).ok()?).ok()?;
+    pair.split_once(':').map(|(_, token)| token.to_owned())
 }
 
 fn token_in_query(query: &str) -> Option<&str> {

@@ -40,13 +40,14 @@ const VIEWS: [&[&str]; 10] = [
 ];
 
 /// The first names of paths for programs, which get problems in JSON.
-const FOR_PROGRAMS: [&str; 6] = [
+const FOR_PROGRAMS: [&str; 7] = [
     "api",
     "assets",
     "metrics",
     "healthz",
     "v1development",
     "ingest",
+    "push.v1.PusherService",
 ];
 
 /// A file of the page.

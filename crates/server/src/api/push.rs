@@ -1,5 +1,6 @@
 //! Profiles that other programs push: `/v1development/profiles` of OTLP/HTTP
-//! (<https://opentelemetry.io/docs/specs/otlp/#otlphttp>) and Pyroscope's `/ingest`.
+//! (<https://opentelemetry.io/docs/specs/otlp/#otlphttp>), Pyroscope's `/ingest`, and its push service by the protocol of
+//! Connect (<https://connectrpc.com/docs/protocol/>).
 //!
 //! They answer as their protocols have it. What the guard refuses is a problem here too, with the status that these
 //! protocols expect.
@@ -27,6 +28,8 @@ const BODY_TIME: Duration = Duration::from_secs(60);
 /// When a sender may try again, in seconds.
 const AGAIN: HeaderValue = HeaderValue::from_static("2");
 const PROTOBUF: &str = "application/x-protobuf";
+/// Protocol Buffers as Connect has them.
+const PROTO: &str = "application/proto";
 const JSON: &str = "application/json";
 
 /// Why a push is not taken.
@@ -237,9 +240,50 @@ async fn take_ingest(
     Ok(taken.await?)
 }
 
+/// Takes profiles as Pyroscope's push service does.
+async fn push_service(State(state): State<AppState>, headers: HeaderMap, body: Body) -> Response {
+    let refused = match take_push_service(&state, &headers, body).await {
+        Ok(Taken { rejected: 0, .. }) => {
+            // The answer has no fields.
+            return [(header::CONTENT_TYPE, PROTO)].into_response();
+        }
+        Ok(taken) => Refused::invalid(StatusCode::BAD_REQUEST, taken.reason),
+        Err(refused) => refused,
+    };
+    let code = match refused.code {
+        code::INVALID_ARGUMENT => "invalid_argument",
+        code::RESOURCE_EXHAUSTED => "resource_exhausted",
+        code::UNAVAILABLE => "unavailable",
+        _ => "internal",
+    };
+    let error = serde_json::json!({ "code": code, "message": refused.detail });
+    with_retry((refused.status, axum::Json(error)).into_response())
+}
+
+async fn take_push_service(
+    state: &AppState,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Taken, Refused> {
+    if ![PROTO, PROTOBUF].contains(&media_type(headers)) {
+        return Err(Refused::invalid(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            format!(
+                "content-type: {PROTO} is read; set the client's protocol to Connect without JSON"
+            ),
+        ));
+    }
+    let is_packed = is_packed(headers)?;
+    let pushed = store(state)?;
+    let (_room, body) = read(pushed, body).await?;
+    let taken = pushed.take(state, Protocol::PushService, body, is_packed);
+    Ok(taken.await?)
+}
+
 /// The routes at the root.
 pub(super) fn routes() -> Router<AppState> {
     Router::new()
         .route("/v1development/profiles", post(otlp))
         .route("/ingest", post(ingest))
+        .route("/push.v1.PusherService/Push", post(push_service))
 }

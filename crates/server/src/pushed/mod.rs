@@ -31,7 +31,7 @@ const DECODERS: usize = 2;
 /// How long the end of a server waits until others have what it received.
 const HAND_OVER: Duration = Duration::from_secs(10);
 /// How often files are looked after.
-const PAUSE: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_secs(10);
 
 /// Why a request is not taken.
 #[derive(Debug)]
