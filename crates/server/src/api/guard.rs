@@ -121,11 +121,12 @@ async fn check(
         return Ok(request);
     };
     let (token, is_cookie) = token_of(request.headers());
-    let password = || {
-        let is_push = PUSH_PATHS.contains(&request.uri().path());
-        is_push.then(|| password_of(request.headers())).flatten()
+    let is_push = PUSH_PATHS.contains(&path);
+    let (token, is_cookie) = match token {
+        Some(token) => (Some(token.to_owned()), is_cookie),
+        None if is_push => (password_of(request.headers()), false),
+        None => (None, false),
     };
-    let token = token.map(str::to_owned).or_else(password);
     *who = match token {
         None => None,
         Some(token) => caller(state, token).await.map_err(refuse)?,
