@@ -10,6 +10,7 @@ mod firefox;
 mod frames;
 pub mod jfr;
 mod json;
+mod moments;
 mod notes;
 pub mod otlp;
 mod perf;

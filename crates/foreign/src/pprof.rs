@@ -9,14 +9,14 @@ mod tests;
 
 use std::ops::Range;
 
-use hprof_format::ids::{ThreadSerial, TraceSerial};
 use hprof_format::model::Line;
 use hprof_stacks::pictures::CLASS_FILE;
-use hprof_stacks::timeline::{Moment, Timeline, Window};
+use hprof_stacks::timeline::Window;
 use hprof_stacks::{FrameIndex, Measure};
 use rustc_hash::FxHashMap;
 
 use crate::builder::{Builder, ClassIndex};
+use crate::moments::Moments;
 use crate::{Kind, Part, Profile};
 use times::Times;
 use wire::{Fields, Value, fixed, numbers, whole};
@@ -123,20 +123,9 @@ pub(crate) fn read_part(file: &[u8], part: Part, passed: &mut dyn FnMut(Range<us
     passed(0..file.len());
     let mut profile = builder.finish(Kind::Pprof, (created > 0).then_some(created));
     profile.span = times.as_ref().map(|times| times.span);
-    profile.timeline = times.filter(|_| part.with_times).map(|times| {
-        let [samples, nanos] = reader.sums;
-        reader.moments.sort_by_key(|moment| moment.at);
-        Timeline {
-            span: times.span,
-            sample_nanos: nanos.checked_div(samples).filter(|&nanos| nanos > 0),
-            is_wall: reader
-                .columns
-                .iter()
-                .flatten()
-                .any(|column| column.measure == Measure::Wall),
-            moments: reader.moments,
-        }
-    });
+    profile.timeline = times
+        .filter(|_| part.with_times)
+        .map(|times| reader.moments.timeline(times.span));
     profile
 }
 
@@ -239,9 +228,7 @@ struct Reader<'a> {
     frames: FxHashMap<u64, Vec<FrameIndex>>,
     /// The locations that stand for the class of objects, in files of this project.
     classes: FxHashMap<u64, ClassIndex>,
-    moments: Vec<Moment>,
-    /// All samples, and all CPU time in nanoseconds.
-    sums: [u64; 2],
+    moments: Moments,
 }
 
 impl<'a> Reader<'a> {
@@ -272,8 +259,7 @@ impl<'a> Reader<'a> {
             columns,
             frames: FxHashMap::default(),
             classes: FxHashMap::default(),
-            moments: Vec::new(),
-            sums: [0; 2],
+            moments: Moments::default(),
         }
     }
 
@@ -328,7 +314,8 @@ impl<'a> Reader<'a> {
                 if let (Some(column), Ok(0..)) = (column, i64::try_from(value)) {
                     let cost = value.saturating_mul(column.factor);
                     builder.add(column.measure, trace, class, cost);
-                    self.note(*column, cost, (at, part), (trace, thread));
+                    let at = at.filter(|_| part.with_times);
+                    self.moments.add(column.measure, cost, at, (trace, thread));
                 }
             }
         }
@@ -342,30 +329,6 @@ impl<'a> Reader<'a> {
             let message =
                 format!("the profile lacks {lacking} of the locations to which its stacks refer");
             builder.damage(None, 0, message);
-        }
-    }
-
-    /// Keeps the time of a cost, if it is wanted.
-    fn note(
-        &mut self,
-        column: Column,
-        value: u64,
-        (at, part): (Option<i64>, Part),
-        (trace, thread): (TraceSerial, Option<ThreadSerial>),
-    ) {
-        match column.measure {
-            Measure::Samples => self.sums[0] = self.sums[0].saturating_add(value),
-            Measure::Time => self.sums[1] = self.sums[1].saturating_add(value),
-            _ => {}
-        }
-        if let (Some(at), true, 1..) = (at, part.with_times, value) {
-            self.moments.push(Moment {
-                at,
-                value,
-                trace,
-                thread,
-                measure: column.measure,
-            });
         }
     }
 

@@ -12,25 +12,28 @@ pub struct Series<'a> {
     pub profiles: Vec<&'a [u8]>,
 }
 
-/// Reads a request.
+/// Labels of a series; others are left out.
+const MAX_LABELS: usize = 128;
+
+/// The series of a request, one after the other.
 ///
 /// # Errors
-/// The place of the first byte that is damaged.
-pub fn read(bytes: &[u8]) -> Result<Vec<Series<'_>>, usize> {
-    let mut all = Vec::new();
-    for field in Fields::of(bytes) {
-        if let (1, Value::Bytes(bytes)) = field? {
-            all.push(series(bytes)?);
-        }
-    }
-    Ok(all)
+/// The place of the first byte that is damaged, counted within its series.
+pub fn read(bytes: &[u8]) -> impl Iterator<Item = Result<Series<'_>, usize>> {
+    Fields::of(bytes).filter_map(|field| match field {
+        Ok((1, Value::Bytes(bytes))) => Some(series(bytes)),
+        Ok(_) => None,
+        Err(at) => Some(Err(at)),
+    })
 }
 
 fn series(bytes: &[u8]) -> Result<Series<'_>, usize> {
     let mut series = Series::default();
     for field in Fields::of(bytes) {
         match field? {
-            (1, Value::Bytes(label)) => series.labels.push(pair(label)),
+            (1, Value::Bytes(label)) if series.labels.len() < MAX_LABELS => {
+                series.labels.push(pair(label));
+            }
             (2, Value::Bytes(sample)) => {
                 for field in Fields::of(sample) {
                     if let (1, Value::Bytes(profile)) = field? {
@@ -91,15 +94,16 @@ mod tests {
         let label = message(&[(1, b"service_name"), (2, b"shop")]);
         let [one, two] = [&b"one"[..], b"two"].map(|it| message(&[(1, it), (2, b"an id")]));
         let series = message(&[(1, &label), (2, &one), (2, &two)]);
+        let whole = message(&[(1, &series)]).len();
         let request = message(&[(1, &series), (9, b"later"), (1, b"")]);
-        let found = read(&request).unwrap();
+        let found: Vec<Series<'_>> = read(&request).collect::<Result<_, _>>().unwrap();
         assert_eq!(found[0].labels, [("service_name".into(), "shop".into())]);
         assert_eq!(found[0].profiles, [b"one", b"two"]);
         assert_eq!(found[1], Series::default());
-        // No part of a request that was cut passes for the whole.
+        // A part of a series never passes for the whole one.
         for end in 1..request.len() - 2 {
-            let cut = read(&request[..end]);
-            assert!(cut.is_err() || cut.is_ok_and(|it| it.len() == 1), "{end}");
+            let mut cut = read(&request[..end]);
+            assert!(cut.any(|it| it.is_err()) || end >= whole, "{end}");
         }
     }
 
@@ -118,7 +122,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-            let _ = (read(&bytes), span(&bytes));
+            let _ = (read(&bytes).count(), span(&bytes));
         }
     }
 }

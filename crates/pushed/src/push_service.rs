@@ -6,6 +6,8 @@ use crate::MAX_UNPACKED;
 use crate::batch::Batch;
 use crate::ingest::{label, unpacked};
 
+/// Profiles of a request.
+const MAX_PROFILES: usize = 4096;
 /// Nanoseconds of a second.
 const SECOND: u64 = 1_000_000_000;
 
@@ -15,17 +17,20 @@ impl Batch {
     /// # Errors
     /// A sentence for the sender, if the request is wrong.
     pub(super) fn of_push_service(body: &[u8], came: u64) -> Result<Self, String> {
-        let request = pyroscope::read(body).map_err(|at| {
-            format!("the body is no push.v1.PushRequest: at byte {at} it is damaged or cut")
-        })?;
         let mut batch = Self::default();
-        let mut room = MAX_UNPACKED;
-        for series in request {
+        let (mut room, mut left) = (MAX_UNPACKED, MAX_PROFILES);
+        for series in pyroscope::read(body) {
+            let series = series.map_err(|at| {
+                format!("the body is no push.v1.PushRequest: at byte {at} it is damaged or cut")
+            })?;
             let labels = series.labels.iter();
             let labels: Vec<_> = labels
                 .filter_map(|(name, value)| label(name, value))
                 .collect();
             for profile in series.profiles {
+                left = left.checked_sub(1).ok_or_else(|| {
+                    format!("a request has at most {MAX_PROFILES} profiles; send fewer")
+                })?;
                 let file = unpacked(profile)?;
                 room = room.checked_sub(file.len()).ok_or_else(|| {
                     format!("the profiles take more than {MAX_UNPACKED} bytes when they are unpacked; send fewer")
@@ -132,7 +137,8 @@ mod tests {
         // A clock that is hours ahead.
         let batch = Batch::of_push_service(&body, from - 8000).unwrap();
         assert_eq!((batch.profiles, batch.rejected), (0, 2));
-        for wrong in [&body[..body.len() - 1], b"no request"] {
+        let many = request(&[], &vec![Vec::new(); MAX_PROFILES + 1]);
+        for wrong in [&body[..body.len() - 1], b"no request", &many] {
             assert!(Batch::of_push_service(wrong, from).is_err());
         }
     }

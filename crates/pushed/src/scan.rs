@@ -55,8 +55,8 @@ impl Wanted {
         self.from <= at.second && at.second < self.to
     }
 
-    /// The rows of a series that are wanted, as a part of time has them.
-    fn leave(&self, series: &Arc<Series>, rows: &mut Rows) {
+    /// Keeps the wanted rows of a series.
+    fn keep(&self, series: &Arc<Series>, rows: &mut Rows) {
         match &self.last {
             None => rows.retain(|row| self.is_within(row.0)),
             Some(last) => {
@@ -91,12 +91,12 @@ impl Wanted {
         }
         let mut rows = Vec::new();
         segment.read_rows(chunk.rows, &mut rows)?;
-        self.leave(series, &mut rows);
+        self.keep(series, &mut rows);
         all.append(&mut rows);
         Ok(())
     }
 
-    /// Leaves the rows of wanted threads.
+    /// Keeps the rows of wanted threads.
     fn of_threads(&self, source: &mut Source) {
         if !self.selector.has_threads() {
             return;
@@ -122,7 +122,7 @@ fn of_memory(held: &Held, wanted: &Wanted) -> Source {
         if wanted.takes(series) {
             let rows = rows.iter().filter(|row| wanted.is_within(*row.0));
             let mut rows: Rows = rows.map(|(at, value)| (*at, *value)).collect();
-            wanted.leave(series, &mut rows);
+            wanted.keep(series, &mut rows);
             if !rows.is_empty() {
                 parts.push((Arc::clone(series), rows));
             }

@@ -93,9 +93,6 @@ impl Known {
             self.of_groups.insert((root, node), here);
             return;
         }
-        if self.nodes.len() <= node as usize {
-            self.nodes.resize(node as usize + 1, UNKNOWN);
-        }
         if let Some(known) = self.nodes.get_mut(node as usize) {
             *known = here;
         }
@@ -135,6 +132,7 @@ impl Sums {
                 ..Known::default()
             };
         }
+        known.nodes.resize(source.stacks.nodes.len(), UNKNOWN);
         let mut way = Vec::new();
         for (series, rows) in &source.parts {
             self.unit.get_or_insert_with(|| series.unit.clone());

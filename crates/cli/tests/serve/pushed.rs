@@ -1,8 +1,11 @@
 //! Profiles that programs push to `hprof-rs serve`: of a JVM, of files, of made-up senders; kept over `kill -9`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::env;
 use std::fs;
 use std::io::Write;
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -328,6 +331,66 @@ fn pyroscopes_push_service_takes_profiles_with_their_labels() {
     let series = "/api/v1/continuous/series";
     let refused = server.bare_request("GET", series, &[("authorization", &basic)], b"");
     refused.assert_problem(401, "no-token");
+}
+
+/// A Python that has Pyroscope's client: the one that `HPROF_RS_PYROSCOPE` names, or that `scripts/setup pyroscope` has
+/// fetched.
+fn client_of_pyroscope() -> Option<PathBuf> {
+    if let Some(named) = env::var_os("HPROF_RS_PYROSCOPE") {
+        return Some(PathBuf::from(named));
+    }
+    let found = java_test_harness::cache_folder().join("pyroscope/bin/python");
+    if found.exists() {
+        return Some(found);
+    }
+    assert!(
+        env::var_os("CI").is_none(),
+        "no client of Pyroscope: run scripts/setup pyroscope"
+    );
+    println!("no client of Pyroscope: run scripts/setup pyroscope for this test");
+    None
+}
+
+/// Works for some seconds; the client sends every second, and at the end.
+const PYTHON: &str = "
+import os, time, pyroscope
+pyroscope.configure(application_name='shop.py', server_address=os.environ['SERVER'], tags={'zone': 'b'},
+                    basic_auth_username='any', basic_auth_password=os.environ['TOKEN'], upload_interval=1)
+def work(end):
+    sum = 0
+    while time.time() < end:
+        for at in range(1000):
+            sum += at * at
+work(time.time() + float(os.environ['SECONDS']))
+pyroscope.shutdown()
+";
+
+#[test]
+fn a_program_with_pyroscopes_client_has_a_flame_graph() {
+    let Some(python) = client_of_pyroscope() else {
+        return;
+    };
+    let scene = Scene::new();
+    let server = Server::start(&scene, &["--no-jvms"]);
+    let mut own = BTreeMap::new();
+    // It takes samples by the clock, and a program that gets no CPU has few.
+    for seconds in ["3", "10", "30"] {
+        let mut client = Command::new(&python);
+        let client = client.args(["-c", PYTHON]).env("SECONDS", seconds);
+        let client = client.env("SERVER", format!("http://{}", server.address));
+        let output = run(client.env("TOKEN", &server.token), "");
+        assert!(output.status.success(), "{}", stderr(&output));
+        let query =
+            "flame?kind=time&least=0&from=0&selector=service%3D%22shop.py%22,zone%3D%22b%22";
+        let flame = server.get(&format!("/api/v1/continuous/{query}")).json();
+        own = own_costs(&flame);
+        if own.get("work").is_some_and(|&millis| millis >= 1000) {
+            break;
+        }
+    }
+    let all: u64 = own.values().sum();
+    let work = own.get("work").copied().unwrap_or(0);
+    assert!(work >= 1000 && work * 10 >= all * 8, "{work} of {all} ms");
 }
 
 #[test]

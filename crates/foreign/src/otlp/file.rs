@@ -4,12 +4,13 @@
 use std::ops::Range;
 
 use hprof_stacks::pictures::CLASS_FILE;
-use hprof_stacks::timeline::{Moment, Timeline, Window};
+use hprof_stacks::timeline::Window;
 use hprof_stacks::{FrameIndex, Measure};
 use rustc_hash::FxHashMap;
 
 use super::read::{self, Request, Sent};
 use crate::builder::{Builder, ClassIndex};
+use crate::moments::Moments;
 use crate::notes::{NotShown, Note};
 use crate::pprof::{Column, line_of};
 use crate::{Kind, Part, Profile, Unreadable};
@@ -180,8 +181,7 @@ pub(crate) fn read_part(
         request: &request,
         frames: FxHashMap::default(),
         classes: FxHashMap::default(),
-        moments: Vec::new(),
-        sums: [0; 2],
+        moments: Moments::default(),
     };
     let mut kinds: Vec<(Measure, &Sent)> = Vec::new();
     let mut left_out: Vec<NotShown> = Vec::new();
@@ -211,23 +211,15 @@ pub(crate) fn read_part(
     }
     let created = request.profiles.iter().map(|sent| sent.from);
     let created = created.filter(|&from| from > 0).min();
-    let is_wall = kinds.iter().any(|known| known.0 == Measure::Wall);
     let Reader {
-        builder,
-        mut moments,
-        sums: [samples, nanos],
-        ..
+        builder, moments, ..
     } = reader;
-    moments.sort_by_key(|moment| moment.at);
     let mut profile = builder.finish(Kind::Otlp, created.map(|nanos| nanos / 1_000_000));
     profile.notes.extend(Note::not_shown(left_out));
     profile.span = times.map(|times| times.span);
-    profile.timeline = times.filter(|_| part.with_times).map(|times| Timeline {
-        span: times.span,
-        sample_nanos: nanos.checked_div(samples).filter(|&nanos| nanos > 0),
-        is_wall,
-        moments,
-    });
+    profile.timeline = times
+        .filter(|_| part.with_times)
+        .map(|times| moments.timeline(times.span));
     Ok(profile)
 }
 
@@ -250,9 +242,7 @@ struct Reader<'a> {
     frames: FxHashMap<u32, FrameIndex>,
     /// The names that stand for the class of objects, in files of this project.
     classes: FxHashMap<u32, ClassIndex>,
-    moments: Vec<Moment>,
-    /// All samples, and all CPU time in nanoseconds.
-    sums: [u64; 2],
+    moments: Moments,
 }
 
 impl Reader<'_> {
@@ -279,20 +269,8 @@ impl Reader<'_> {
             let trace = self.builder.trace(thread, &frames);
             let value = point.value.saturating_mul(column.factor);
             self.builder.add(column.measure, trace, class, value);
-            match column.measure {
-                Measure::Samples => self.sums[0] = self.sums[0].saturating_add(value),
-                Measure::Time => self.sums[1] = self.sums[1].saturating_add(value),
-                _ => {}
-            }
-            if times.is_some() && part.with_times {
-                self.moments.push(Moment {
-                    at,
-                    value,
-                    trace,
-                    thread,
-                    measure: column.measure,
-                });
-            }
+            let at = (times.is_some() && part.with_times).then_some(at);
+            self.moments.add(column.measure, value, at, (trace, thread));
         }
     }
 
