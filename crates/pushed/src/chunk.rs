@@ -13,7 +13,7 @@ use crate::numbers::{Numbers, damaged, put};
 use crate::tree::ROOT;
 
 /// The seconds of a chunk: it ends with its hour.
-const HOUR: u32 = 3600;
+pub(super) const HOUR: u32 = 3600;
 /// The seconds over which times are summed. Steps of answers by sums are whole minutes.
 pub(super) const MINUTE: u32 = 60;
 /// Sums are kept where the rows are this many times as many.

@@ -123,4 +123,18 @@ fn segments_of_earlier_servers_are_read() {
         assert_eq!(new.rows_of(part).unwrap(), read.rows_of(earlier).unwrap());
     }
     assert_eq!(read.stacks().unwrap().nodes, new.stacks().unwrap().nodes);
+
+    // Merged, they have the same rows in hours.
+    let store = Pushed::open(&folder.path().join("merging")).unwrap();
+    let due = [Arc::new(read), Arc::new(new)];
+    let merged = keeping::merged(&store.shared, &due, 1, START as u32).unwrap();
+    let part = &merged.parts[0];
+    assert_eq!((part.rows, part.total), (500, 2 * (0..500).sum::<u64>()));
+    assert!(
+        part.chunks.len() > 1
+            && part
+                .chunks
+                .iter()
+                .all(|chunk| chunk.from / 3600 == chunk.to / 3600)
+    );
 }

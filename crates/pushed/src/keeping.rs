@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::batch::{At, Series};
-use crate::chunk;
+use crate::chunk::{self, HOUR, Rows};
 use crate::segment::{self, Segment};
 use crate::tree::Tree;
 use crate::{Pushed, Shared, failed, log};
@@ -111,6 +111,9 @@ pub(super) fn due(all: &[Arc<Segment>]) -> Option<(Vec<Arc<Segment>>, u32)> {
     })
 }
 
+/// The rows of a series by hour, each with the place of its segment.
+type Hours = BTreeMap<u32, Vec<(usize, Rows)>>;
+
 /// One segment with the rows of some. It does not count yet.
 pub(super) fn merged(
     shared: &Shared,
@@ -123,42 +126,50 @@ pub(super) fn merged(
     let new = path.with_extension("new");
     let mut tree = Tree::default();
     let mut maps = Vec::new();
-    let mut places: BTreeMap<&Arc<Series>, Vec<(usize, usize)>> = BTreeMap::new();
+    // Hour by hour, so that memory has the rows of one.
+    let mut series: BTreeMap<&Arc<Series>, Hours> = BTreeMap::new();
     for (at, segment) in due.iter().enumerate() {
         let stacks = segment.stacks()?;
         let names: Vec<u32> = stacks.names.iter().map(|name| tree.name(name)).collect();
         let nodes = tree.take(&names, &stacks.nodes);
         maps.push((names, nodes));
-        for (of_segment, part) in segment.parts.iter().enumerate() {
-            places
-                .entry(&part.series)
-                .or_default()
-                .push((at, of_segment));
+        for part in &segment.parts {
+            let hours = series.entry(&part.series).or_default();
+            for chunk in &part.chunks {
+                // Those of earlier servers have several.
+                for hour in chunk.from / HOUR..=chunk.to / HOUR {
+                    hours.entry(hour).or_default().push((at, chunk.rows));
+                }
+            }
         }
     }
     let mut writer = segment::Writer::create(&new, true)?;
-    for (series, places) in places {
-        let mut rows: Vec<(At, u64)> = Vec::new();
+    for (series, hours) in series {
         let is_state = crate::kind::is_state(&series.kind);
-        for (at, of_segment) in places {
-            let (names, nodes) = &maps[at];
-            for (row, value) in due[at].rows_of(&due[at].parts[of_segment])? {
+        let hours = hours.into_iter().map(|(hour, blocks)| {
+            let (mut read, mut rows) = (Vec::new(), Vec::new());
+            for (at, block) in blocks {
+                let (names, nodes) = &maps[at];
                 let mapped = |map: &[u32], at: u32| map.get(at as usize).copied().unwrap_or(0);
-                let at = At {
-                    // States of a minute do not add up.
-                    second: if is_state {
-                        row.second
-                    } else {
-                        coarse(row.second, now)
-                    },
-                    thread: mapped(names, row.thread),
-                    node: mapped(nodes, row.node),
-                };
-                rows.push((at, value));
+                due[at].read_rows(block, &mut read)?;
+                for (row, value) in read.drain(..).filter(|row| row.0.second / HOUR == hour) {
+                    let at = At {
+                        // States of a minute do not add up. A step of others lies within an hour.
+                        second: if is_state {
+                            row.second
+                        } else {
+                            coarse(row.second, now)
+                        },
+                        thread: mapped(names, row.thread),
+                        node: mapped(nodes, row.node),
+                    };
+                    rows.push((at, value));
+                }
             }
-        }
-        chunk::join(&mut rows);
-        writer.add(series, &mut rows)?;
+            chunk::join(&mut rows);
+            Ok(rows)
+        });
+        writer.add_hours(series, hours)?;
     }
     writer.finish(&tree)?;
     fs::rename(&new, &path)?;

@@ -162,23 +162,41 @@ impl Writer {
     /// Adds a series with its rows, which this sorts.
     pub(super) fn add(&mut self, series: &Arc<Series>, rows: &mut [(At, u64)]) -> io::Result<()> {
         rows.sort_unstable_by_key(|row| row.0);
-        let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
-            return Ok(());
-        };
-        let (from, to) = (first.0.second, last.0.second);
+        self.add_hours(series, chunk::hours(rows).map(Ok))
+    }
+
+    /// Adds a series whose rows come hour by hour, sorted.
+    pub(super) fn add_hours(
+        &mut self,
+        series: &Arc<Series>,
+        hours: impl Iterator<Item = io::Result<impl AsRef<[(At, u64)]>>>,
+    ) -> io::Result<()> {
         let is_state = kind::is_state(&series.kind);
-        let chunks = chunk::hours(rows);
-        let chunks = chunks
-            .map(|rows| Chunk::write(rows, self.has_sums, is_state, |bytes| self.block(bytes)))
-            .collect::<io::Result<_>>()?;
-        self.parts.push(Part {
-            series: Arc::clone(series),
-            from,
-            to,
-            rows: rows.len() as u64,
-            total: rows.iter().fold(0, |sum, row| sum.saturating_add(row.1)),
-            chunks,
-        });
+        let (mut chunks, mut total) = (Vec::new(), 0_u64);
+        for hour in hours {
+            let hour = hour?;
+            let rows = hour.as_ref();
+            if rows.is_empty() {
+                continue;
+            }
+            total = rows
+                .iter()
+                .fold(total, |sum, row| sum.saturating_add(row.1));
+            let has_sums = self.has_sums;
+            chunks.push(Chunk::write(rows, has_sums, is_state, |bytes| {
+                self.block(bytes)
+            })?);
+        }
+        if let (Some(first), Some(last)) = (chunks.first(), chunks.last()) {
+            self.parts.push(Part {
+                series: Arc::clone(series),
+                from: first.from,
+                to: last.to,
+                rows: chunks.iter().map(|chunk| chunk.rows.count).sum(),
+                total,
+                chunks,
+            });
+        }
         Ok(())
     }
 
@@ -303,6 +321,7 @@ impl Segment {
     }
 
     /// The rows of a series.
+    #[cfg(test)]
     pub(super) fn rows_of(&self, part: &Part) -> io::Result<Vec<(At, u64)>> {
         let mut rows = Vec::new();
         for chunk in &part.chunks {
