@@ -23,7 +23,7 @@ pub(super) struct Wanted {
     pub from: u32,
     /// The second after the last.
     pub to: u32,
-    /// What of each row is needed.
+    /// The detail of rows that is needed.
     pub detail: Detail,
     /// False if stacks and names of threads do not matter: sources have none then.
     pub has_names: bool,

@@ -23,9 +23,9 @@ pub(super) struct Tree {
     index: HashTable<u32>,
     /// Caller and name of each node; callers come first.
     pub nodes: Vec<(u32, u32)>,
-    /// Of each node: the first one below it, and the next one below the same; [`ROOT`] for none.
+    /// By node: the first one below it, and the next one below its caller; [`ROOT`] for none.
     near: Vec<(u32, u32)>,
-    /// Those below a node that has more than [`NEAR`].
+    /// Nodes beyond the first [`NEAR`] below one, by that and their name.
     below: FxHashMap<(u32, u32), u32>,
 }
 
