@@ -3,10 +3,10 @@
 //! A segment has blocks of rows for each hour of each series, then one for the tree of stacks with its names, then a table of all blocks in
 //! JSON, and at its end place and length of that table. Blocks are compressed by zlib, whose checksum shows damage.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use flate2::Compression;
@@ -130,19 +130,32 @@ pub(super) struct Writer {
     length: u64,
     parts: Vec<Part>,
     has_sums: bool,
+    /// The place of the file until it is whole.
+    unfinished: Option<PathBuf>,
+}
+
+/// On a full disk, what was written of a segment would stay until the next start.
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if let Some(path) = &self.unfinished {
+            // If it cannot be removed, the next start does so.
+            let _ = fs::remove_file(path);
+        }
+    }
 }
 
 impl Writer {
     /// Begins a file, whose hours have sums for questions about long times if `has_sums`.
     pub(super) fn create(path: &Path, has_sums: bool) -> io::Result<Self> {
-        let mut file = File::create(path)?;
-        file.write_all(MAGIC)?;
-        Ok(Self {
-            file,
+        let mut writer = Self {
+            file: File::create(path)?,
             length: MAGIC.len() as u64,
             parts: Vec::new(),
             has_sums,
-        })
+            unfinished: Some(path.to_owned()),
+        };
+        writer.file.write_all(MAGIC)?;
+        Ok(writer)
     }
 
     fn block(&mut self, bytes: &[u8]) -> io::Result<Block> {
@@ -227,7 +240,9 @@ impl Writer {
             self.file.write_all(&number.to_le_bytes())?;
         }
         self.file.write_all(MAGIC)?;
-        self.file.sync_all()
+        self.file.sync_all()?;
+        self.unfinished = None;
+        Ok(())
     }
 }
 
@@ -386,6 +401,22 @@ mod tests {
     use super::super::batch::series;
     use super::super::kind;
     use super::*;
+
+    #[test]
+    fn a_segment_that_is_not_finished_leaves_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("1.new");
+        let series = series([], &kind::of_sender("samples", "count"));
+        let mut writer = Writer::create(&path, true).unwrap();
+        let full: io::Result<Vec<_>> = Err(io::ErrorKind::StorageFull.into());
+        let failed = writer.add_hours(&Arc::new(series), std::iter::once(full));
+        assert!(failed.is_err() && path.exists());
+        drop(writer);
+        assert!(!path.exists());
+        let writer = Writer::create(&path, true).unwrap();
+        writer.finish(&Tree::default()).unwrap();
+        assert!(path.exists());
+    }
 
     #[test]
     fn rows_come_back_and_damage_is_noticed() {

@@ -188,10 +188,20 @@ async fn take_otlp(state: &AppState, headers: &HeaderMap, body: Body) -> Result<
             ),
         ));
     }
+    take(state, headers, body, Protocol::Otlp).await
+}
+
+/// Takes a request of any protocol.
+async fn take(
+    state: &AppState,
+    headers: &HeaderMap,
+    body: Body,
+    protocol: Protocol,
+) -> Result<Taken, Refused> {
     let is_packed = is_packed(headers)?;
     let pushed = store(state)?;
     let (_room, body) = read(pushed, body).await?;
-    Ok(pushed.take(state, Protocol::Otlp, body, is_packed).await?)
+    Ok(pushed.take(state, protocol, body, is_packed).await?)
 }
 
 /// An error as a `google.rpc.Status`, in the form of the request.
@@ -231,13 +241,8 @@ async fn take_ingest(
     headers: &HeaderMap,
     body: Body,
 ) -> Result<Taken, Refused> {
-    let is_packed = is_packed(headers)?;
     let kind = text_of(headers, header::CONTENT_TYPE).to_owned();
-    let pushed = store(state)?;
-    let (_room, body) = read(pushed, body).await?;
-    let protocol = Protocol::Ingest(query, kind);
-    let taken = pushed.take(state, protocol, body, is_packed);
-    Ok(taken.await?)
+    take(state, headers, body, Protocol::Ingest(query, kind)).await
 }
 
 /// Takes profiles as Pyroscope's push service does.
@@ -273,11 +278,7 @@ async fn take_push_service(
             ),
         ));
     }
-    let is_packed = is_packed(headers)?;
-    let pushed = store(state)?;
-    let (_room, body) = read(pushed, body).await?;
-    let taken = pushed.take(state, Protocol::PushService, body, is_packed);
-    Ok(taken.await?)
+    take(state, headers, body, Protocol::PushService).await
 }
 
 /// The routes at the root.

@@ -32,6 +32,8 @@ const DECODERS: usize = 2;
 const HAND_OVER: Duration = Duration::from_secs(10);
 /// How often files are looked after.
 const PAUSE: Duration = Duration::from_secs(10);
+/// How long after a failure they are looked after again: on a full disk a merge would fail without end.
+const AGAIN: Duration = Duration::from_secs(60);
 
 /// Why a request is not taken.
 #[derive(Debug)]
@@ -171,17 +173,19 @@ fn ended() -> Problem {
 /// Looks after the store's files again and again, and shares them with the other servers of a fleet.
 pub(crate) async fn run(state: AppState) {
     let is_of_fleet = state.pushed().is_some_and(|it| it.sharing.is_some());
-    let pause = if is_of_fleet { sharing::PAUSE } else { PAUSE };
+    let usual = if is_of_fleet { sharing::PAUSE } else { PAUSE };
+    // A server of a fleet that begins has nothing of the others.
+    if !is_of_fleet {
+        tokio::time::sleep(usual).await;
+    }
     loop {
-        // A server that begins has nothing of the others.
-        if !is_of_fleet {
-            tokio::time::sleep(pause).await;
-        }
         // A failure is in the log, and the next look may succeed.
-        let _ = state.blocking(keep).await;
-        if is_of_fleet {
-            tokio::time::sleep(pause).await;
-        }
+        let kept = state.blocking(keep).await;
+        let pause = match kept {
+            Err(_) if !is_of_fleet => AGAIN,
+            _ => usual,
+        };
+        tokio::time::sleep(pause).await;
     }
 }
 

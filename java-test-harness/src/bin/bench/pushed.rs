@@ -29,6 +29,7 @@ const WEEK: u64 = 7 * 24;
 const OF_AN_HOUR: u64 = 6;
 /// Programs of questions.
 const ASKED: u64 = 50;
+const MOST_MEMORY: Wanted = Wanted::AtMost(500.0);
 /// Questions of which the median counts.
 const QUESTIONS: usize = 7;
 
@@ -211,6 +212,11 @@ fn push(
     Ok((sent, bytes.into_inner()))
 }
 
+/// The memory of a server, in megabytes.
+fn megabytes(site: &Site) -> f64 {
+    memory(site.pid()).0 as f64 / 1e6
+}
+
 /// The median time of a question about the first 50 programs, in milliseconds.
 fn asked(client: &Client, question: &str, from: u64, to: u64) -> Result<f64> {
     let path = format!(
@@ -268,13 +274,7 @@ pub fn pushed(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     );
     // Profiles of another size would be more or fewer: the bytes have a limit.
     add(&case, "taken profiles", number / seconds, "/s", Wanted::Any);
-    add(
-        &case,
-        "memory",
-        memory(site.pid()).0 as f64 / 1e6,
-        "MB",
-        Wanted::AtMost(500.0),
-    );
+    add(&case, "memory", megabytes(&site), "MB", MOST_MEMORY);
     let rows = figure(&client, "segment_rows")?;
     let share = rows / (rows + figure(&client, "memory_rows")?);
     let samples = number * SAMPLES as f64 * share;
@@ -313,12 +313,6 @@ pub fn pushed(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
         let time = asked(&client, question, from, to)?;
         add(&case, measure, time, "ms", Wanted::AtMost(3000.0));
     }
-    add(
-        &case,
-        "memory",
-        memory(site.pid()).0 as f64 / 1e6,
-        "MB",
-        Wanted::AtMost(500.0),
-    );
+    add(&case, "memory", megabytes(&site), "MB", MOST_MEMORY);
     Ok(())
 }
