@@ -82,11 +82,7 @@ mod tests {
     use super::*;
 
     fn message(fields: &[(u64, &[u8])]) -> Vec<u8> {
-        let mut message = Message::default();
-        for (field, bytes) in fields {
-            message.bytes(*field, bytes);
-        }
-        message.0
+        Message::of(fields).0
     }
 
     #[test]

@@ -76,6 +76,7 @@ pub(super) fn change(shared: &Shared, new: &[Arc<Segment>], gone: &[u64]) -> io:
         .retain(|segment| !gone.contains(&segment.number));
     held.segments.extend_from_slice(new);
     drop(held);
+    shared.stacks.forget(gone);
     for &number in gone {
         if let Err(error) = fs::remove_file(shared.segment(number)) {
             tracing::warn!(number, %error, "the file of a replaced segment stays");

@@ -24,6 +24,7 @@ mod seen;
 mod segment;
 mod selector;
 mod sharing;
+mod stacks;
 mod sums;
 mod texts;
 mod tree;
@@ -173,6 +174,7 @@ struct Shared {
     held: RwLock<Held>,
     next_segment: AtomicU64,
     counters: Counters,
+    stacks: stacks::StacksCache,
     /// One change of segments at a time, beside new ones.
     keeping: Mutex<sharing::Names>,
     /// The age at which what is in memory becomes a segment.
@@ -344,6 +346,7 @@ impl Pushed {
             held: RwLock::new(Held { head, segments }),
             next_segment: AtomicU64::new(last + 1),
             counters: Counters::default(),
+            stacks: stacks::StacksCache::default(),
             keeping: Mutex::default(),
             freshness,
         });

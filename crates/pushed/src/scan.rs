@@ -9,8 +9,9 @@ use rustc_hash::FxHashMap;
 
 use crate::batch::{At, Series};
 use crate::chunk::{Chunk, Detail};
-use crate::segment::{Segment, Stacks};
+use crate::segment::Segment;
 use crate::selector::Selector;
+use crate::stacks::{Stacks, StacksCache};
 use crate::{Held, Pushed};
 
 /// Which rows.
@@ -145,6 +146,7 @@ fn of_memory(held: &Held, wanted: &Wanted) -> Source {
 fn scan_parts(
     memory: Source,
     segments: &[Arc<Segment>],
+    known: Option<&StacksCache>,
     wanted: &Wanted,
     mut each: impl FnMut(&Source) -> io::Result<()>,
 ) -> io::Result<()> {
@@ -161,7 +163,7 @@ fn scan_parts(
         let (send, sources) = sync_channel(1);
         let reader = thread::Builder::new().name("pushed rows".to_owned());
         let reader = reader.spawn_scoped(scope, move || {
-            read_all(segments, wanted, |source| {
+            read_all(segments, known, wanted, |source| {
                 // The receiver has gone if it failed.
                 send.send(source).map_err(|_| io::ErrorKind::BrokenPipe)
             })
@@ -178,6 +180,7 @@ fn scan_parts(
 /// Reads the wanted rows of segments.
 fn read_all(
     segments: &[Arc<Segment>],
+    known: Option<&StacksCache>,
     wanted: &Wanted,
     mut give: impl FnMut(Source) -> Result<(), io::ErrorKind>,
 ) -> io::Result<()> {
@@ -209,11 +212,12 @@ fn read_all(
             let stacks = match &stacks {
                 Some(stacks) => Arc::clone(stacks),
                 None => {
-                    let read = match wanted.has_names {
-                        true => segment.stacks()?,
-                        false => Stacks::default(),
+                    let read = match known {
+                        _ if !wanted.has_names => Arc::default(),
+                        Some(known) => known.of(segment)?,
+                        None => Arc::new(segment.stacks()?),
                     };
-                    Arc::clone(stacks.insert(Arc::new(read)))
+                    Arc::clone(stacks.insert(read))
                 }
             };
             give(Source {
@@ -232,7 +236,7 @@ pub(super) fn scan(
     wanted: &Wanted,
     each: impl FnMut(&Source) -> io::Result<()>,
 ) -> io::Result<()> {
-    scan_parts(of_memory(held, wanted), &held.segments, wanted, each)
+    scan_parts(of_memory(held, wanted), &held.segments, None, wanted, each)
 }
 
 impl Pushed {
@@ -246,7 +250,7 @@ impl Pushed {
         let held = self.shared.held.read();
         let (source, segments) = (of_memory(&held, wanted), held.segments.clone());
         drop(held);
-        scan_parts(source, &segments, wanted, each)
+        scan_parts(source, &segments, Some(&self.shared.stacks), wanted, each)
     }
 
     /// Calls a function with each series that there is, and its first and last second.

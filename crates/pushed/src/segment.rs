@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use crate::batch::{At, Series};
 use crate::chunk::{self, Block, Chunk, Rows};
 use crate::kind;
-use crate::numbers::{Numbers, damaged, put};
-use crate::texts::Texts;
+use crate::numbers::{damaged, put};
+use crate::stacks::Stacks;
 use crate::tree::Tree;
 
 /// How files begin and end.
@@ -261,13 +261,6 @@ pub(super) struct Segment {
     tree: Block,
 }
 
-/// Names and nodes of a segment's tree.
-#[derive(Debug, Default)]
-pub(super) struct Stacks {
-    pub names: Texts,
-    pub nodes: Vec<(u32, u32)>,
-}
-
 impl Segment {
     /// Opens a file.
     pub(super) fn open(path: &Path, number: u64, level: u32) -> io::Result<Self> {
@@ -347,32 +340,7 @@ impl Segment {
 
     /// The stacks that rows refer to.
     pub(super) fn stacks(&self) -> io::Result<Stacks> {
-        let bytes = self.read(self.tree)?;
-        let mut numbers = Numbers(&bytes);
-        let count = numbers.small()?;
-        let mut lengths = Vec::new();
-        for _ in 0..count {
-            lengths.push(numbers.small()?);
-        }
-        let length = lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
-        let length = usize::try_from(length).map_err(|_| damaged())?;
-        let (names, rest) = numbers.0.split_at_checked(length).ok_or_else(damaged)?;
-        numbers.0 = rest;
-        let names = String::from_utf8(names.to_vec()).map_err(|_| damaged())?;
-        let names = Texts::of(names, &lengths).ok_or_else(damaged)?;
-        let count = numbers.small()?;
-        let mut nodes = Vec::new();
-        for at in 0..count {
-            let parent = at.checked_sub(numbers.small()?).ok_or_else(damaged)?;
-            nodes.push((parent, 0));
-        }
-        for node in &mut nodes {
-            node.1 = numbers.small()?;
-            if node.1 as usize >= names.len() {
-                return Err(damaged());
-            }
-        }
-        Ok(Stacks { names, nodes })
+        Stacks::decode(&self.read(self.tree)?)
     }
 }
 

@@ -20,6 +20,11 @@ impl Texts {
         (end == all.len()).then_some(Self { all, ends })
     }
 
+    /// The bytes that they take in memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.all.len() + size_of_val(&self.ends[..])
+    }
+
     /// Adds a text.
     pub(super) fn push(&mut self, text: &str) {
         self.all.push_str(text);

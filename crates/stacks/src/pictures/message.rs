@@ -6,6 +6,15 @@
 pub struct Message(pub Vec<u8>);
 
 impl Message {
+    /// A message whose fields are bytes.
+    pub fn of(fields: &[(u64, &[u8])]) -> Self {
+        let mut message = Self::default();
+        for (field, bytes) in fields {
+            message.bytes(*field, bytes);
+        }
+        message
+    }
+
     /// A number, without its field.
     fn varint(&mut self, mut value: u64) {
         while value >= 0x80 {
