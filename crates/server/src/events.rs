@@ -5,6 +5,7 @@ use tokio::sync::broadcast;
 
 use crate::catalogue::{Dump, Job};
 use crate::ids::DumpId;
+use crate::time::Millis;
 
 /// Events that a slow reader may be behind; one that is further behind has to look again.
 const BACKLOG: usize = 256;
@@ -26,6 +27,8 @@ pub enum Event {
     Jvm {
         /// The JVM.
         id: String,
+        /// When the recording began.
+        since: Millis,
         /// Grows with each change.
         revision: u64,
         /// CPU samples so far.

@@ -144,6 +144,7 @@ impl Recorder {
         let status = self.recording.status();
         self.events.send(Event::Jvm {
             id: self.recording.id.to_string(),
+            since: status.since,
             revision: status.revision,
             samples: status.samples,
         });

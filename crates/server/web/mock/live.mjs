@@ -48,7 +48,7 @@ export class LiveJvms {
     jvm.revision++;
     const at = jvm.buckets.length ? jvm.buckets.at(-1).at + 1000 : Date.now();
     jvm.buckets.push({ at, samples: seen.length * 5 + ((jvm.turns * 7) % 13) });
-    this.jobs.tell("jvm", { id: jvm.id, revision: jvm.revision, samples: jvm.samples });
+    this.jobs.tell("jvm", { id: jvm.id, since: jvm.since ?? 0, revision: jvm.revision, samples: jvm.samples });
   }
 
   end(id) {
@@ -68,7 +68,7 @@ export class LiveJvms {
     if (view === "histogram") return histogram(jvm, query);
     if (view === "threads") return THREADS;
     if (view === "memory") return memory(jvm);
-    if (!jvm.samples) throw new Problem(409, "not-ready", "Nothing is recorded yet.");
+    if (!jvm.revision) throw new Problem(409, "not-ready", "Nothing is recorded yet.");
     if (view === "timeline") return { seconds_per_bucket: 1, buckets: jvm.buckets };
     if (view === "profile") return profile(jvm, rest[0], query);
     throw new Problem(404, "not-found", "No such view.");
@@ -81,7 +81,7 @@ export class LiveJvms {
       if (body.modes.includes("lock") && action === "start") throw new Problem(409, "conflict", "lock begins with the recording");
       const clock = body.modes.find((mode) => mode === "cpu" || mode === "wall");
       // The other clock begins the recording anew.
-      if (clock && jvm.clock && clock !== jvm.clock) Object.assign(jvm, { modes: jvm.modes.filter((mode) => mode !== jvm.clock), samples: 0, counts: new Map(), buckets: [], turns: 0, since: null });
+      if (clock && jvm.clock && clock !== jvm.clock) Object.assign(jvm, { modes: jvm.modes.filter((mode) => mode !== jvm.clock), samples: 0, revision: 0, counts: new Map(), buckets: [], turns: 0, since: null });
       jvm.clock = clock ?? jvm.clock;
       Object.assign(jvm, { agent: true, live: true, modes: [...new Set([...jvm.modes, ...body.modes])], since: jvm.since ?? Date.now(), ended: null });
       return detail(jvm);
@@ -113,7 +113,7 @@ const head = ({ id, pid, name, version, user, host, uptime, attachable, reason, 
 function detail(jvm) {
   const local = jvm.place === "local";
   const cost = jvm.live ? { cpu_percent: 0.4, memory_bytes: 3_200_000, sentence: "the agent takes 0.4% of one core" } : null;
-  return { ...head(jvm), offers: jvm.offers, spent: jvm.live ? [] : (jvm.spent ?? []), modes: jvm.modes, clock: jvm.clock, since: jvm.since, samples: jvm.samples, cost, ended: jvm.ended ?? null, notes: [], can: { dump: local && jvm.attachable, histogram: local && jvm.attachable, threads: local && jvm.attachable, record: jvm.attachable || !local } };
+  return { ...head(jvm), offers: jvm.offers, spent: jvm.live ? [] : (jvm.spent ?? []), modes: jvm.modes, clock: jvm.clock, since: jvm.since, revision: jvm.revision, samples: jvm.samples, cost, ended: jvm.ended ?? null, notes: [], can: { dump: local && jvm.attachable, histogram: local && jvm.attachable, threads: local && jvm.attachable, record: jvm.attachable || !local } };
 }
 
 /** A thousand threads, most of a pool. */

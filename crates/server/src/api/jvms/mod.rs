@@ -87,6 +87,8 @@ struct JvmDetail {
     clock: Option<Mode>,
     /// When the recording began.
     since: Option<Millis>,
+    /// Grows with each change of what is recorded; 0 before there is anything to show.
+    revision: u64,
     /// Samples so far, of CPU time or of the wall clock.
     samples: u64,
     /// The agent's cost for the program.
@@ -234,6 +236,7 @@ impl JvmDetail {
             modes: status.map_or_else(Vec::new, |it| it.modes.clone()),
             clock: status.and_then(|it| it.clock),
             since: status.map(|it| it.since),
+            revision: status.map_or(0, |it| it.revision),
             samples: status.map_or(0, |it| it.samples),
             cost: status.and_then(|it| it.cost.clone()),
             can,

@@ -1,5 +1,8 @@
 //! The views of what is recorded: those of finished profiles, with the same queries and answers.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
@@ -11,7 +14,7 @@ use utoipa_axum::routes;
 use super::{jvm_id, live, recorded};
 use crate::api::extract::{InPath, InQuery};
 use crate::api::views::answer::respond;
-use crate::live::Timeline;
+use crate::live::{Recording, Timeline};
 use crate::problem::Problem;
 use crate::state::AppState;
 use crate::views::ViewError;
@@ -29,6 +32,16 @@ struct LastQuery {
     last: Option<u64>,
 }
 
+/// How long a view waits for the first data of a recording that has just begun.
+const FIRST: Duration = Duration::from_secs(5);
+
+/// The recording of a JVM, with something to show as soon as the agent has sent it. Blocks.
+fn begun(state: &AppState, id: &str) -> Result<Arc<Recording>, Problem> {
+    let recording = recorded(live(state)?, jvm_id(id)?)?;
+    recording.wait_first(FIRST);
+    Ok(recording)
+}
+
 /// Asks a view of a recording, on a thread for such work.
 async fn ask<T: Send + 'static>(
     state: AppState,
@@ -39,7 +52,7 @@ async fn ask<T: Send + 'static>(
     let permit = state.views().permit().await?;
     let work = move |state: &AppState| {
         let _permit = permit;
-        let recording = recorded(live(state)?, jvm_id(&id)?)?;
+        let recording = begun(state, &id)?;
         Ok(view(&*recording.profile(part.last)?)?)
     };
     state.blocking(work).await
@@ -68,7 +81,7 @@ async fn about(
     InQuery(part): InQuery<LastQuery>,
 ) -> Result<Json<LiveAbout>, Problem> {
     let found = state.blocking(move |state| {
-        let recording = recorded(live(state)?, jvm_id(&id)?)?;
+        let recording = begun(state, &id)?;
         let status = recording.status();
         Ok(LiveAbout {
             about: recording.profile(part.last)?.about(),

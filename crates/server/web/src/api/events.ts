@@ -12,8 +12,15 @@ export const connected = signal(true);
 /** The last change of a job's state, for the live region. */
 export const lastChange = signal<{ dump: Dump; job: Job } | null>(null);
 
+/** How far a recording is that began at a time. */
+export interface Growth {
+  since: number;
+  revision: number;
+  samples: number;
+}
+
 /** How far the recordings of running JVMs are, by id. */
-export const growth = signal<Record<string, { revision: number; samples: number }>>({});
+export const growth = signal<Record<string, Growth>>({});
 /** The bytes of heap dumps that running JVMs are writing, by id. */
 export const dumping = signal<Record<string, number>>({});
 /** How often a recording of a JVM has ended since the page was opened, by id: detached, or with the JVM. */
@@ -21,6 +28,7 @@ export const endings = signal<Record<string, number>>({});
 
 interface JvmEvent {
   id: string;
+  since?: number;
   revision?: number;
   samples?: number;
   action?: string;
@@ -28,9 +36,9 @@ interface JvmEvent {
 }
 
 function onJvm(event: JvmEvent): void {
-  const { id, revision, samples, action, bytes } = event;
+  const { id, since = 0, revision, samples = 0, action, bytes } = event;
   if (action === "dump") dumping.value = { ...dumping.value, [id]: bytes ?? 0 };
-  else if (revision !== undefined) growth.value = { ...growth.value, [id]: { revision, samples: samples ?? 0 } };
+  else if (revision !== undefined) growth.value = { ...growth.value, [id]: { since, revision, samples } };
 }
 
 let search = "";

@@ -119,6 +119,8 @@ export interface LiveJvm extends Jvm {
   /** The clock of the recording, be it stopped. */
   clock: Mode | null;
   since: number | null;
+  /** Grows with each change of what is recorded; 0 before there is anything to show. */
+  revision: number;
   samples: number;
   cost: { cpu_percent: number | null; memory_bytes: number | null; sentence: string } | null;
   can: { dump: boolean; histogram: boolean; threads: boolean; record: boolean };

@@ -1,7 +1,7 @@
 // A running JVM: what is recorded of it and what it does now, with the controls above.
 import { useEffect, useState } from "preact/hooks";
 import { failureOf, getJson, type Failure } from "../api/client";
-import { endings, growth } from "../api/events";
+import { endings, growth, type Growth } from "../api/events";
 import type { LiveJvm } from "../api/types";
 import { NotFound, useTitle } from "../app";
 import { duration, shown } from "../format";
@@ -48,6 +48,13 @@ function useJvm(id: string): { jvm: LiveJvm | null; failure: Failure | null; tak
   return { jvm, failure, take: setJvm };
 }
 
+/** How far a recording is: the server pushes that more often than it is asked for, also of one that began since. */
+function grownOf(jvm: LiveJvm | null): Growth {
+  const asked = { since: jvm?.since ?? 0, revision: jvm?.revision ?? 0, samples: jvm?.samples ?? 0 };
+  const pushed = jvm && growth.value[jvm.id];
+  return pushed && pushed.since === asked.since && pushed.revision > asked.revision ? pushed : asked;
+}
+
 export function LivePage({ id, view }: { id: string; view: string }) {
   const t = texts.value;
   const { jvm, failure, take } = useJvm(id);
@@ -60,8 +67,8 @@ export function LivePage({ id, view }: { id: string; view: string }) {
   const title = t.live.views[view] ?? "";
   useTitle(title, jvm?.name ?? t.live.title);
   if (!title || (!jvm && failure?.problem.status === 404)) return <NotFound />;
-  const grown = growth.value[id];
-  const tick = `${grown?.revision ?? 0}.${Math.max(grown?.samples ?? 0, jvm?.samples ?? 0)}`;
+  const grown = grownOf(jvm);
+  const tick = `${grown.since}.${grown.revision}.${grown.samples}`;
   // The network reaches the agent only, which has neither.
   const isFar = jvm?.place === "network";
   // What one looks at goes along between the views of a recording.
@@ -94,7 +101,7 @@ export function LivePage({ id, view }: { id: string; view: string }) {
         <h1 id="view-title" class="hidden-text">
           {title}
         </h1>
-        {jvm && RECORDED.includes(view) && <LiveProfile id={id} jvm={jvm} view={view} tick={frozen ?? tick} isFrozen={frozen !== null} freeze={(on) => setFrozen(on ? tick : null)} />}
+        {jvm && RECORDED.includes(view) && <LiveProfile id={id} jvm={jvm} view={view} tick={frozen ?? tick} isFrozen={frozen !== null} isEmpty={grown.revision === 0} freeze={(on) => setFrozen(on ? tick : null)} />}
         {jvm && view === "histogram" && <LiveHistogram id={id} jvm={jvm} />}
         {jvm && view === "memory" && <LiveMemoryView id={id} jvm={jvm} />}
         {jvm && view === "threads" && <LiveThreadsView id={id} jvm={jvm} />}

@@ -1,6 +1,5 @@
 // The recording of a running JVM as it grows: timeline, flame graph, methods, call tree.
 import { useGet } from "../api/client";
-import { growth } from "../api/events";
 import type { LiveJvm, ProfileFacts } from "../api/types";
 import { count, duration } from "../format";
 import { Empty, Notes, Problem, Skeleton } from "../parts/basics";
@@ -13,24 +12,21 @@ import { address, setQuery } from "../route";
 import { texts } from "../texts";
 import { Timeline } from "./timeline";
 
-/** After this many milliseconds a recording has something to show. */
-const FIRST_LOOK = 4000;
-
 interface Props {
   id: string;
   jvm: LiveJvm;
   view: string;
   tick: string;
   isFrozen: boolean;
+  /** True before anything is recorded. */
+  isEmpty: boolean;
   freeze: (on: boolean) => void;
 }
 
 export function LiveProfile(props: Props) {
   const t = texts.value.live;
-  const { jvm, id } = props;
-  // The first look comes a second after attaching; samples are those of CPU, which may not be recorded.
-  const isOld = jvm.since !== null && Date.now() - jvm.since > FIRST_LOOK;
-  if (!jvm.samples && !growth.value[id]?.revision && !isOld && !jvm.ended) return <Empty>{jvm.modes.length ? t.waiting : jvm.can.record ? t.nothing : t.noRecord}</Empty>;
+  const { jvm } = props;
+  if (props.isEmpty) return <Empty>{jvm.modes.length ? t.waiting : jvm.can.record ? t.nothing : t.noRecord}</Empty>;
   return <Recording {...props} />;
 }
 
