@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use crate::catalogue::{Catalogue, Dump, DumpKind, JobState};
@@ -36,6 +37,16 @@ const WAIT_FOR_ROOM: Duration = Duration::from_secs(2);
 const LOOK_FOR_ROOM: Duration = Duration::from_millis(20);
 /// The largest file of an analysis, in bytes, that is held in memory for an answer.
 const SMALL: u64 = 4 << 20;
+
+/// Work for a thread.
+type Work = Box<dyn FnOnce(&AppState) + Send>;
+/// The result of work, once it is done.
+type Outcome<T> = Arc<Mutex<Option<Result<T, Problem>>>>;
+
+fn taken<T>(result: &Outcome<T>) -> Result<T, Problem> {
+    let result = result.lock().take();
+    result.unwrap_or_else(|| Err(Problem::internal("work has ended without a result")))
+}
 
 /// The server's parts; clones are the same server.
 #[derive(Clone)]
@@ -214,7 +225,9 @@ impl AppState {
         &self,
         work: impl FnOnce(&Self) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        self.on_a_thread(&self.0.threads.work, work).await
+        let (work, result) = Self::erased(work);
+        self.on_a_thread(&self.0.threads.work, work).await?;
+        taken(&result)
     }
 
     /// Looks something up before the caller is authenticated. Such looks have few threads, which nothing else takes:
@@ -226,24 +239,32 @@ impl AppState {
         &self,
         look: impl FnOnce(&Self) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        self.on_a_thread(&self.0.threads.door, look).await
+        let (look, result) = Self::erased(look);
+        self.on_a_thread(&self.0.threads.door, look).await?;
+        taken(&result)
     }
 
-    async fn on_a_thread<T: Send + 'static>(
-        &self,
-        threads: &Arc<Semaphore>,
+    /// Work of one type, and the place of its result: the runtime's part of a task is compiled once, and not once for
+    /// each piece of work.
+    fn erased<T: Send + 'static>(
         work: impl FnOnce(&Self) -> Result<T, Problem> + Send + 'static,
-    ) -> Result<T, Problem> {
+    ) -> (Work, Outcome<T>) {
+        let result = Outcome::default();
+        let place = Arc::clone(&result);
+        let work = Box::new(move |state: &Self| *place.lock() = Some(work(state)));
+        (work, result)
+    }
+
+    async fn on_a_thread(&self, threads: &Arc<Semaphore>, work: Work) -> Result<(), Problem> {
         let place = Arc::clone(threads).acquire_owned().await;
         let place = place.map_err(Problem::internal)?;
         let state = self.clone();
         let done = tokio::task::spawn_blocking(move || {
             // The thread is taken until the end, also if the request is gone by then.
             let _place = place;
-            work(&state)
+            work(&state);
         });
-        done.await
-            .unwrap_or_else(|panic| Err(Problem::internal(panic)))
+        done.await.map_err(Problem::internal)
     }
 
     /// Files of the store on this machine; if the cache is full, analyses that no request uses go first. Requests that
