@@ -35,6 +35,7 @@ mod collector;
 mod compile;
 mod front_end;
 mod jdk;
+mod load;
 mod matrix;
 mod native_cycles;
 mod outcome;

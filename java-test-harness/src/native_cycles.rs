@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::{Jdk, Outcome, Run, Running, TextProfile, agent_library, control_socket};
+use crate::{Jdk, Outcome, Run, Running, TextProfile, control_socket};
 
 /// Findings of the cycles.
 pub struct NativeCycles {
@@ -48,8 +48,6 @@ pub fn native_cycles(jdk: &'static Jdk, cycles: u32, seed: u64) -> NativeCycles 
 }
 
 fn run_once(running: &Running, cycle: u32, random: &mut Random) -> TextProfile {
-    let library = agent_library();
-    let library = library.to_str().expect("a path");
     let size = ["1k", "8k", "64k", "512k"][random.below(4)];
     let depth = ["0", "4", "16", "64"][random.below(4)];
     let more = [
@@ -59,9 +57,8 @@ fn run_once(running: &Running, cycle: u32, random: &mut Random) -> TextProfile {
         ",thread=y",
         ",nativelock=y",
     ][random.below(5)];
-    let options =
-        format!("\"native={size},depth={depth}{more},cutoff=0,verbose=n,file={cycle}.txt\"");
-    running.jcmd(&["JVMTI.agent_load", library, &options]);
+    let options = format!("native={size},depth={depth}{more},cutoff=0,verbose=n,file={cycle}.txt");
+    running.load_agent(&options);
     sleep(Duration::from_millis(random.below(150) as u64));
     let mut stream = UnixStream::connect(control_socket(running.pid())).expect("a control socket");
     writeln!(stream, "detach").expect("a request");

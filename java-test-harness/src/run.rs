@@ -246,6 +246,11 @@ impl Running {
         self.process.pid()
     }
 
+    /// The JDK that it is of.
+    pub(crate) fn jdk(&self) -> &'static Jdk {
+        self.jdk
+    }
+
     /// Its standard output so far.
     pub fn stdout(&self) -> String {
         self.process.stdout().text()

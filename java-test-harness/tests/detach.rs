@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use java_test_harness::{Run, Running, agent_library, control_socket, each_jdk};
+use java_test_harness::{Run, Running, control_socket, each_jdk};
 
 /// The agent's answer.
 fn ask(running: &Running, request: &str) -> String {
@@ -16,9 +16,7 @@ fn ask(running: &Running, request: &str) -> String {
 }
 
 fn attach(running: &Running, options: &str) {
-    let library = agent_library();
-    let library = library.to_str().expect("a path");
-    running.jcmd(&["JVMTI.agent_load", library, &format!("\"{options}\"")]);
+    running.load_agent(options);
 }
 
 /// The callbacks that are under way are waited for, quickly, and none is lost: otherwise the agent says that

@@ -9,7 +9,7 @@ use hprof_analysis::input::Input;
 use hprof_analysis::snapshot::{OpenOptions, Snapshot};
 use java_test_harness::{
     BinaryHeap, BinaryProfile, Content, FrontEnd, Jdk, Run, Running, contains, each_collector,
-    each_jdk,
+    each_jdk, each_release,
 };
 
 /// The object in which the secrets of the program are.
@@ -272,6 +272,32 @@ fn level_0_has_objects_and_types_only() {
         let full = heap(&dump("heap=dump,format=b")).counts();
         for class in [HOLDER, "Secrets$Config", "Secrets", "long[]", "char[]"] {
             assert_eq!(counts.get(class), full.get(class), "{class} {jdk}");
+        }
+    });
+}
+
+/// A small dump is read, and blanked, where the VM wrote it, and then copied.
+#[test]
+fn threads_have_their_names_in_a_small_dump_without_values() {
+    each_release(|jdk| {
+        for level in [0, 1, 2] {
+            let options = format!("heap=dump,format=b,dumplevel={level}");
+            let bytes = end(secrets(jdk, &options), "java.hprof");
+            let profile = BinaryProfile::parse(&bytes).unwrap();
+            let threads: Vec<_> = profile
+                .heap()
+                .roots
+                .iter()
+                .filter(|root| root.tag == 8)
+                .map(|root| profile.threads[&root.thread.unwrap()].as_str())
+                .collect();
+            for name in ["Reference Handler", "Finalizer", "Signal Dispatcher"] {
+                let count = threads.iter().filter(|it| **it == name).count();
+                assert_eq!(count, 1, "{name} in {threads:?}, level {level} {jdk}");
+            }
+            let all = profile.threads.values();
+            let unknown = all.filter(|name| name.starts_with('('));
+            assert_eq!(unknown.count(), 0, "{:?}", profile.threads);
         }
     });
 }

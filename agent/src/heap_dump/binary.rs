@@ -105,9 +105,10 @@ fn in_place(
             return conclude(dumped, Err(error), splice);
         }
     };
-    let scan = seen.scan.map(|scan| (scan.suited(LARGE), scan));
-    let read = match (scan, seen.rest) {
-        (Some((Some(region), scan)), rest) => {
+    let suited = seen.scan.as_ref().and_then(|scan| scan.suited(LARGE));
+    let region = suited.filter(|_| !seen.is_refused);
+    let read = match (region, seen.scan, seen.rest) {
+        (Some(region), Some(scan), rest) => {
             let found = Found {
                 file: seen.file,
                 path: seen.path,
@@ -121,13 +122,19 @@ fn in_place(
                 (read, _) => read,
             }
         }
-        (_, Some((reader, parts))) => {
+        (_, scan, Some((reader, parts))) => {
             host.release();
+            if let Some(scan) = scan {
+                splice.set_threads(scan.into_threads());
+            }
             splice.set_names(seen.names.unwrap_or_default());
             reader.objects(&parts, &mut splice)
         }
-        (_, None) => {
+        (_, scan, None) => {
             host.release();
+            if let Some(scan) = scan {
+                splice.set_threads(scan.into_threads());
+            }
             let reader = DumpReader::new(&seen.file, growth, true);
             reader.and_then(|reader| reader.read(&mut splice))
         }
@@ -140,8 +147,10 @@ struct Seen<'g> {
     /// The file that has the objects, or the first part of them.
     file: File,
     path: PathBuf,
-    /// Objects that can stay where they are.
+    /// Objects that were read, and blanked, where they are.
     scan: Option<InPlace>,
+    /// They cannot stay there, and are among those that are still unread.
+    is_refused: bool,
     /// Names, if the scan has none.
     names: Option<Survey>,
     /// The reader and the parts that are still unread.
@@ -168,7 +177,7 @@ fn look<'g>(
             .name("HPROF heap dump objects".to_owned())
             .spawn_scoped(scope, move || {
                 let part = first.recv().ok()?;
-                scan_part(&part, &names, growth, content, host, before).ok()
+                Some(scan_part(&part, &names, growth, content, host, before))
             });
         let mut scan = InPlace::new(main.try_clone()?, content, true);
         let mut parts = reader.names(&mut scan)?;
@@ -179,6 +188,7 @@ fn look<'g>(
                 file: main.try_clone()?,
                 path: place.path(),
                 scan: Some(scan),
+                is_refused: false,
                 names: None,
                 rest: None,
                 read,
@@ -189,13 +199,17 @@ fn look<'g>(
             file: parts[0].file.try_clone()?,
             path: parts[0].name.clone().unwrap_or_default(),
             scan: None,
+            is_refused: true,
             names: Some(scan.survey),
             rest: None,
             read: Ok(()),
         };
         if let Some((scan, read)) = scanned {
-            parts.remove(0);
-            (seen.scan, seen.read) = (Some(scan), read);
+            seen.scan = scan;
+            if let Ok(read) = read {
+                parts.remove(0);
+                (seen.is_refused, seen.read) = (false, read);
+            }
         }
         seen.rest = Some((reader, parts));
         Ok(seen)
@@ -204,7 +218,8 @@ fn look<'g>(
 
 /// Reads the first of the parts while the VM writes it, and makes the VM leave room in front of a large one.
 /// `main` is the file that has the names. A part that is not suited, or that the
-/// VM no longer writes, is copied later. When the file system refuses to move it, the dump is cut off.
+/// VM no longer writes, is copied later: an error, beside what was read, and blanked, of it. When the file system refuses
+/// to move it, the dump is cut off: how reading went.
 fn scan_part(
     part: &Part,
     main: &File,
@@ -212,16 +227,37 @@ fn scan_part(
     content: Content,
     host: &Host,
     before: u64,
-) -> Result<(InPlace, Result<(), DumpError>), DumpError> {
-    let refused = || DumpError::from(io::Error::from(io::ErrorKind::Unsupported));
+) -> (Option<InPlace>, Result<Result<(), DumpError>, DumpError>) {
     // Names of classes and fields come last.
     if part.name.is_none() || matches!(content.strip, Strip::AllBut(_)) {
-        return Err(refused());
+        return (None, Err(refused()));
     }
+    match part.file.try_clone() {
+        Err(error) => (None, Err(error.into())),
+        Ok(file) => {
+            let mut scan = InPlace::new(file, content, false);
+            let read = scan_into(&mut scan, part, main, growth, host, before);
+            (Some(scan), read)
+        }
+    }
+}
+
+/// The part cannot stay where it is.
+fn refused() -> DumpError {
+    DumpError::from(io::Error::from(io::ErrorKind::Unsupported))
+}
+
+fn scan_into(
+    scan: &mut InPlace,
+    part: &Part,
+    main: &File,
+    growth: &Growth,
+    host: &Host,
+    before: u64,
+) -> Result<Result<(), DumpError>, DumpError> {
     let mut reader = DumpReader::new(&part.file, growth, false)?;
-    let mut scan = InPlace::new(part.file.try_clone()?, content, false);
     while scan.suited(LARGE).is_none() {
-        if reader.step(&mut scan)?.is_none() {
+        if reader.step(scan)?.is_none() {
             return Err(refused());
         }
     }
@@ -234,11 +270,10 @@ fn scan_part(
     scan.shift(room);
     let mut rest = || {
         reader.shift(room)?;
-        while reader.step(&mut scan)?.is_some() {}
+        while reader.step(scan)?.is_some() {}
         Ok(())
     };
-    let read = rest();
-    Ok((scan, read))
+    Ok(rest())
 }
 
 /// How many bytes more than the `head` of the first part come before objects at the most: what is `before` the

@@ -68,11 +68,22 @@ pub struct InPlace {
 }
 
 /// How threads are found among objects.
-enum Threads {
+pub enum Threads {
     /// By their class, as soon as an object comes.
     ByClass(Option<Box<ThreadObjects>>),
     /// By the roots, which come before objects, as names come later.
     ByRoot(Option<Box<ThreadRoots>>),
+}
+
+impl Threads {
+    /// The threads, now that names are known.
+    pub fn named(self, survey: &Survey) -> ThreadObjects {
+        match self {
+            Self::ByClass(Some(threads)) => *threads,
+            Self::ByRoot(Some(threads)) => threads.named(survey),
+            Self::ByClass(None) | Self::ByRoot(None) => ThreadObjects::new(survey),
+        }
+    }
 }
 
 impl InPlace {
@@ -123,12 +134,13 @@ impl InPlace {
         if let Some(names) = names {
             self.survey.take_names(names);
         }
-        let threads = match self.threads {
-            Threads::ByClass(Some(threads)) => *threads,
-            Threads::ByRoot(Some(threads)) => threads.named(&self.survey),
-            Threads::ByClass(None) | Threads::ByRoot(None) => ThreadObjects::new(&self.survey),
-        };
+        let threads = self.threads.named(&self.survey);
         (self.survey, threads, self.placed)
+    }
+
+    /// The threads among the objects so far: where objects are read once more, their values may be gone.
+    pub fn into_threads(self) -> Threads {
+        self.threads
     }
 
     /// An object comes after these roots.

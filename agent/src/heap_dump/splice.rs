@@ -11,7 +11,7 @@ use hprof_format::reader::Damage;
 use hprof_format::writer::ProfileWriter;
 
 use super::ids::DumpIds;
-use super::in_place::{VM_TRACE, name_roots};
+use super::in_place::{Threads, VM_TRACE, name_roots};
 use super::primitive_array;
 use super::reader::{DumpError, Visitor};
 use super::strip::Blanks;
@@ -29,6 +29,8 @@ pub struct Splice<'a, 'n> {
     is_joined: bool,
     survey: Survey,
     serials: Serials,
+    /// Threads that were found before values were blanked.
+    threads: Option<Threads>,
     /// Once the first object has come.
     begun: Option<Begun>,
     placed: Placed,
@@ -77,6 +79,7 @@ impl<'a, 'n> Splice<'a, 'n> {
             is_joined,
             survey: Survey::default(),
             serials: Serials::default(),
+            threads: None,
             begun: None,
             placed: Placed::default(),
         }
@@ -85,6 +88,11 @@ impl<'a, 'n> Splice<'a, 'n> {
     /// Names and stacks of the dump are known.
     pub fn set_names(&mut self, survey: Survey) {
         self.survey = survey;
+    }
+
+    /// Objects may come that were read before, and blanked: these are the threads among them.
+    pub fn set_threads(&mut self, threads: Threads) {
+        self.threads = Some(threads);
     }
 
     /// Writes what comes before `objects` objects, which are in the profile's file already or will be, and a
@@ -138,8 +146,10 @@ impl<'a, 'n> Splice<'a, 'n> {
                 ids.write_traces(writer)?;
                 writer.heap_begin(&HeapTotals::default(), "")?;
                 each_class(survey, ids, 0, strip, &mut |class| writer.heap_class(class))?;
+                let threads = self.threads.take();
+                let threads = threads.map(|threads| threads.named(survey));
                 Begun {
-                    threads: ThreadObjects::new(survey),
+                    threads: threads.unwrap_or_else(|| ThreadObjects::new(survey)),
                     classes: survey.classes.len(),
                     objects: 0,
                 }

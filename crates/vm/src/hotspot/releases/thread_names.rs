@@ -1,4 +1,5 @@
-//! The names that HotSpot gives its own threads, of which the kernel keeps 15 bytes.
+//! The names that HotSpot gives its own threads, of which the kernel keeps 15 bytes: the first ones, and from JDK 26 the
+//! first seven and the last six of longer names, with two dots between.
 
 /// The task of a thread that runs no Java code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +37,7 @@ const VM: [&str; 5] = [
 impl VmThreadKind {
     /// The kind of a thread by its name; `None` for threads that are not the VM's.
     pub fn of_name(name: &str) -> Option<Self> {
-        let begins = |names: &[&str]| names.iter().any(|&begin| name.starts_with(begin));
+        let begins = |names: &[&str]| names.iter().any(|&begin| begins_with(name, begin));
         // ZGC's, and those of its older form, which JDK 21 has beside the generational one.
         let rest = name.strip_prefix(['Z', 'X']).unwrap_or_default();
         let is_z = ["Direct", "Driver", "Stat", "Unmap", "Uncommit", "Worker"]
@@ -49,6 +50,20 @@ impl VmThreadKind {
         } else {
             begins(&VM).then_some(Self::Vm)
         }
+    }
+}
+
+/// The bytes of a name that the kernel keeps.
+const KEPT: usize = 15;
+/// The first bytes of a name that JDK 26 and later keep of a longer one.
+const FIRST: usize = 7;
+
+/// Returns true if the name before it was shortened began like this, as far as can be seen.
+fn begins_with(name: &str, begin: &str) -> bool {
+    let is_short = name.len() == KEPT && name.get(FIRST..).is_some_and(|it| it.starts_with(".."));
+    match begin.get(..FIRST) {
+        Some(first) if is_short => name.starts_with(first),
+        _ => name.starts_with(begin),
     }
 }
 
@@ -69,6 +84,16 @@ mod tests {
             ("Gang worker#0 (", Some(VmThreadKind::Collector)),
             ("VM Thread", Some(VmThreadKind::Vm)),
             ("VM Periodic Tas", Some(VmThreadKind::Vm)),
+            ("C2 Comp..hread0", Some(VmThreadKind::Compiler)),
+            ("C1 Comp..hread2", Some(VmThreadKind::Compiler)),
+            ("JVMCI C..hread0", Some(VmThreadKind::Compiler)),
+            ("Shenand..read#0", Some(VmThreadKind::Collector)),
+            ("StringD..cessor", Some(VmThreadKind::Collector)),
+            ("ZWorker..ung#10", Some(VmThreadKind::Collector)),
+            ("VM Peri..Thread", Some(VmThreadKind::Vm)),
+            ("Monitor..Thread", Some(VmThreadKind::Vm)),
+            ("C2 Comp..", None),
+            ("Referen..andler", None),
             ("java", None),
             ("Zoo", None),
             ("", None),
