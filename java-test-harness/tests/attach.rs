@@ -494,7 +494,11 @@ fn methods_that_wait_when_the_hooks_come_have_names() {
         let running = Run::new(jdk).class("WaitsForALock").start();
         running.wait_for_line("waiting");
         attach(&running, "cpu=wall,monitor=y,depth=12,file=waits.txt");
-        std::thread::sleep(std::time::Duration::from_millis(500));
+        // Each thread of the JVM has a share of them, of which there are about ten.
+        running.wait_until("samples", |running| {
+            let samples = value(&ask(running, "status"), "samples").parse::<u64>();
+            samples.unwrap() >= 400
+        });
         let reply = ask(&running, "detach");
         assert!(reply.starts_with("ok\n"), "{reply}");
         std::fs::write(running.path("end"), "").unwrap();

@@ -4,12 +4,10 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use java_test_harness::{
-    BinaryProfile, Jdk, Outcome, Run, Running, Signal, SiteExpectation, agent_library,
-    control_socket,
+    BinaryProfile, Jdk, Outcome, Run, Running, Signal, SiteExpectation, control_socket,
 };
 
 /// Runs a test on JDK 8, if that is installed.
@@ -388,34 +386,6 @@ fn the_default_run_has_a_dump_and_its_sites() {
     });
 }
 
-/// Loads the agent by the protocol that the JDK's tools speak; JDK 8 has no diagnostic command for it.
-fn attach(running: &Running, options: &str) -> String {
-    let pid = running.pid();
-    let socket = format!("/tmp/.java_pid{pid}");
-    if !Path::new(&socket).exists() {
-        std::fs::write(running.path(&format!(".attach_pid{pid}")), "").unwrap();
-        running.signal(Signal::Quit);
-        let began = Instant::now();
-        while !Path::new(&socket).exists() {
-            assert!(
-                began.elapsed() < Duration::from_secs(240),
-                "no attach listener"
-            );
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-    let mut stream = UnixStream::connect(&socket).expect("the attach listener");
-    let library = agent_library();
-    let request = ["1", "load", library.to_str().unwrap(), "true", options];
-    for word in request {
-        stream.write_all(word.as_bytes()).unwrap();
-        stream.write_all(&[0]).unwrap();
-    }
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
-}
-
 fn ask(running: &Running, request: &str) -> String {
     let mut stream = UnixStream::connect(control_socket(running.pid())).expect("a socket");
     writeln!(stream, "{request}").unwrap();
@@ -434,7 +404,7 @@ fn a_running_jvm_is_sampled_counted_and_dumped() {
             ("cpu=times,file=times.txt", "times.txt"),
             ("monitor=y,file=monitor.txt", "monitor.txt"),
         ] {
-            let answer = attach(&running, options);
+            let answer = running.load_agent(options);
             assert!(answer.starts_with("0\n"), "{options}: {answer}");
             std::thread::sleep(Duration::from_millis(700));
             let reply = ask(&running, "detach");
@@ -444,13 +414,13 @@ fn a_running_jvm_is_sampled_counted_and_dumped() {
             assert!(is_seen, "{options}: {text}");
         }
         // Hooks come into classes that run, and go again.
-        let answer = attach(&running, "heap=sites,file=sites.txt");
+        let answer = running.load_agent("heap=sites,file=sites.txt");
         assert!(answer.starts_with("0\n"), "{answer}");
         std::thread::sleep(Duration::from_millis(300));
         assert!(ask(&running, "detach").starts_with("ok\n"));
         let text = std::fs::read_to_string(running.path("sites.txt")).unwrap();
         assert!(text.contains("SITES BEGIN"), "{text}");
-        let answer = attach(&running, "heap=dump,format=b,file=heap.hprof");
+        let answer = running.load_agent("heap=dump,format=b,file=heap.hprof");
         assert!(answer.starts_with("0\n"), "{answer}");
         assert!(ask(&running, "detach").starts_with("ok\n"));
         for name in ["go", "end"] {
@@ -458,5 +428,29 @@ fn a_running_jvm_is_sampled_counted_and_dumped() {
         }
         let outcome = running.finish().expect_status(0);
         assert!(outcome.binary_profile("heap.hprof").heap().objects.len() > 1000);
+    });
+}
+
+/// Such a class has objects in the place of strings, at which JDK 8's reconstitution of class files ends the JVM.
+#[test]
+fn hooks_that_come_late_leave_anonymous_classes_alone() {
+    on_jdk_8(|jdk| {
+        // A lambda, and with it the code of method handles.
+        let running = Run::new(jdk).class("Late").args(["CallCounts"]).start();
+        running.wait_for_line("ready");
+        for (round, options) in ["cpu=times", "heap=sites", "slow=CallCounts.*:1us"]
+            .into_iter()
+            .enumerate()
+        {
+            let answer = running.load_agent(&format!("{options},file={round}.txt"));
+            assert!(answer.starts_with("0\n"), "{options}: {answer}");
+            std::fs::write(running.path(&format!("round{}", round + 1)), "").unwrap();
+            running.wait_for_line(&format!("round {}", round + 1));
+            assert!(ask(&running, "detach").starts_with("ok\n"), "{options}");
+            let text = std::fs::read_to_string(running.path(&format!("{round}.txt"))).unwrap();
+            assert!(text.contains("CallCounts."), "{options}: {text}");
+        }
+        std::fs::write(running.path("end"), "").unwrap();
+        running.finish().expect_status(0);
     });
 }

@@ -150,8 +150,13 @@ fn counts_are_exact_from_the_attaching_to_the_detaching() {
         // warns of each write to such a field (JEP 500); no compiler takes this one for constant, as the counts show.
         let known = "WARNING in native method: Set<Type>Field called to mutate final instance field \
                      java.lang.Thread$FieldHolder.stackSize";
+        // The launcher of JDK 8 starts the program like that.
+        let launcher = "WARNING in native method: JNI call made without checking exceptions when required to from \
+                        CallStaticObjectMethod";
         let warnings = outcome.stdout.matches("WARNING in native method").count();
-        assert_eq!(warnings, outcome.stdout.matches(known).count());
+        let of_others = [known, launcher].map(|it| outcome.stdout.matches(it).count());
+        assert_eq!(warnings, of_others.iter().sum());
+        assert!(of_others[1] == 0 || jdk.feature() == 8);
 
         let profile = outcome.text_profile("first.txt");
         assert_eq!(profile.times.len(), 3);

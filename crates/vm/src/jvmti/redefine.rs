@@ -5,8 +5,7 @@ use std::ptr;
 
 use super::env::call;
 use super::refs::{Class, Ref};
-use crate::Fault;
-use crate::{Jvmti, JvmtiError, Result};
+use crate::{Fault, Jvmti, JvmtiError, Release, Result};
 
 /// A native method for [`register_natives`](crate::Jni::register_natives).
 pub struct NativeMethod {
@@ -34,9 +33,20 @@ impl Jvmti {
     }
 
     /// Returns whether a class may be retransformed.
+    ///
+    /// JDK 8 says so of the VM's anonymous classes too, and then ends with a fault for those whose constants were
+    /// replaced by objects, as in the code of method handles: its reconstitution of class files takes these for strings.
+    /// JDK 11 and later refuse them.
     pub fn is_modifiable(&self, class: Ref<'_, Class>) -> bool {
         let mut answer = false;
-        call!(self, IsModifiableClass, class.as_raw(), &mut answer).is_ok() && answer
+        let answered = call!(self, IsModifiableClass, class.as_raw(), &mut answer);
+        let may_be_anonymous = Release::of(self).has_modifiable_anonymous_classes();
+        answered.is_ok()
+            && answer
+            && !(may_be_anonymous
+                && self
+                    .class_signature(class)
+                    .map_or(true, |it| is_numbered(&it)))
     }
 
     /// Sends classes through the class-file hook again.
@@ -50,5 +60,34 @@ impl Jvmti {
         }
         // `Ref` is laid out as the raw reference.
         call!(self, RetransformClasses, count, classes.as_ptr().cast())
+    }
+}
+
+/// Returns true for signatures of classes like `Ljava/lang/invoke/LambdaForm$MH/1480010240;`: the VM names an anonymous
+/// class by its host and a number.
+fn is_numbered(signature: &str) -> bool {
+    let name = signature.strip_suffix(';').unwrap_or(signature);
+    let number = name.rsplit_once('/').map_or("", |(_, last)| last);
+    !number.is_empty() && number.bytes().all(|it| it.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn anonymous_classes_of_the_vm_are_known_by_their_number() {
+        assert!(is_numbered("Ljava/lang/invoke/LambdaForm$MH/1480010240;"));
+        assert!(is_numbered("LLate$$Lambda$1/764977973;"));
+        for other in [
+            "LLate;",
+            "Ljava/lang/Thread;",
+            "La/b/C1;",
+            "La/1b;",
+            "[I",
+            "",
+        ] {
+            assert!(!is_numbered(other), "{other}");
+        }
     }
 }

@@ -33,6 +33,12 @@ impl Release {
         self.0 == 0 || self.0 >= 11
     }
 
+    /// True for VMs that call the anonymous classes of `Unsafe.defineAnonymousClass` modifiable. A VM that does not report
+    /// its release may be one.
+    pub(crate) fn has_modifiable_anonymous_classes(self) -> bool {
+        self.0 < 11
+    }
+
     /// Words of an interpreted frame that JDK 8 lacks: since JDK 9 there is one for the mirror of the method's class.
     fn missing_frame_words(self) -> isize {
         match self.0 {
