@@ -398,14 +398,16 @@ fn contention_is_recorded_from_a_late_start_to_the_detaching() {
         let running = Run::new(jdk).class("TwoAtALock").start();
         running.wait_for_line("running");
         // The hook class is there the second time.
-        let files = ["locks.txt", "again.txt", "more.txt"];
-        for file in files {
+        let mut recorded = Vec::new();
+        for file in ["locks.txt", "again.txt", "more.txt"] {
+            let began = std::time::Instant::now();
             attach(&running, &format!("monitor=y,file={file},depth=6"));
             let reply = ask(&running, "status");
             assert_eq!(value(&reply, "modes"), "monitor=y", "{reply}");
             std::thread::sleep(std::time::Duration::from_millis(500));
             let reply = ask(&running, "detach");
             assert!(reply.starts_with("ok\n"), "{reply}");
+            recorded.push((file, began.elapsed().as_millis() as u64));
             running.wait_until("the end of the agent's threads", |running| {
                 traces_of(running).0.is_empty()
             });
@@ -415,7 +417,7 @@ fn contention_is_recorded_from_a_late_start_to_the_detaching() {
         std::fs::write(running.path("end"), "").unwrap();
         let outcome = running.finish().expect_status(0);
         assert!(outcome.stdout.ends_with("ended\n"));
-        for file in files {
+        for (file, at_most) in recorded {
             let profile = outcome.text_profile(file);
             for (class, method) in [
                 ("java.lang.Object", "TwoAtALock.monitor"),
@@ -426,9 +428,12 @@ fn contention_is_recorded_from_a_late_start_to_the_detaching() {
             ] {
                 let (count, millis) =
                     profile.contended(|row, trace| row.method == class && trace.has(method));
-                // Each of two threads waits 2 ms at most once in 4 ms, and there are 500.
-                let is_right = (5..400).contains(&count) && millis > 0.0;
-                assert!(is_right, "{file}, {class}: {count}, {millis} ms");
+                // Each of two threads waits at most once in 4 ms; a busy machine leaves them few of these.
+                let is_right = (1..at_most / 2 + 10).contains(&count) && millis > 0.0;
+                assert!(
+                    is_right,
+                    "{file}, {class}: {count}, {millis} ms, {at_most} ms recorded"
+                );
             }
             assert_eq!(profile.monitor_dumps.len(), 1);
             assert_eq!(profile.counter("internal_errors"), 0);

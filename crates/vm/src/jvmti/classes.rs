@@ -126,8 +126,12 @@ impl Jvmti {
     /// `can_get_constant_pool`.
     ///
     /// # Errors
-    /// The error of `GetConstantPool`.
+    /// The error of `GetConstantPool`, and that of a class that cannot be changed for one that may have constants which
+    /// that function does not expect.
     pub fn constants(&self, class: Ref<'_, Class>) -> Result<(u16, VmMemory<'_, u8>)> {
+        if self.may_have_replaced_constants(class) {
+            return Err(JvmtiError::UNMODIFIABLE_CLASS);
+        }
         let (mut count, mut len, mut bytes) = (0, 0, ptr::null_mut());
         call!(
             self,

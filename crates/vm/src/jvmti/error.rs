@@ -25,6 +25,10 @@ impl JvmtiError {
     pub const INVALID_THREAD: Self = Self {
         code: raw::JVMTI_ERROR_INVALID_THREAD,
     };
+    /// The class may not be changed.
+    pub const UNMODIFIABLE_CLASS: Self = Self {
+        code: raw::JVMTI_ERROR_UNMODIFIABLE_CLASS,
+    };
     /// A JNI call failed or left an exception.
     pub const INTERNAL: Self = Self {
         code: raw::JVMTI_ERROR_INTERNAL,

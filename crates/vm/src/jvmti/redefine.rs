@@ -33,20 +33,20 @@ impl Jvmti {
     }
 
     /// Returns whether a class may be retransformed.
-    ///
-    /// JDK 8 says so of the VM's anonymous classes too, and then ends with a fault for those whose constants were
-    /// replaced by objects, as in the code of method handles: its reconstitution of class files takes these for strings.
-    /// JDK 11 and later refuse them.
     pub fn is_modifiable(&self, class: Ref<'_, Class>) -> bool {
         let mut answer = false;
         let answered = call!(self, IsModifiableClass, class.as_raw(), &mut answer);
-        let may_be_anonymous = Release::of(self).has_modifiable_anonymous_classes();
-        answered.is_ok()
-            && answer
-            && !(may_be_anonymous
-                && self
-                    .class_signature(class)
-                    .map_or(true, |it| is_numbered(&it)))
+        answered.is_ok() && answer && !self.may_have_replaced_constants(class)
+    }
+
+    /// Returns true for the VM's anonymous classes of JDK 8, also if that cannot be found out. Where their constants were
+    /// replaced by objects, as in the code of method handles, its functions that write constants or class files take
+    /// these for strings, and end the JVM with a fault. It calls them modifiable; JDK 11 and later do not.
+    pub(super) fn may_have_replaced_constants(&self, class: Ref<'_, Class>) -> bool {
+        Release::of(self).has_modifiable_anonymous_classes()
+            && self
+                .class_signature(class)
+                .map_or(true, |it| is_numbered(&it))
     }
 
     /// Sends classes through the class-file hook again.
