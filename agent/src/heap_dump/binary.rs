@@ -122,21 +122,19 @@ fn in_place(
                 (read, _) => read,
             }
         }
-        (_, scan, Some((reader, parts))) => {
+        (_, scan, rest) => {
             host.release();
             if let Some(scan) = scan {
                 splice.set_threads(scan.into_threads());
             }
-            splice.set_names(seen.names.unwrap_or_default());
-            reader.objects(&parts, &mut splice)
-        }
-        (_, scan, None) => {
-            host.release();
-            if let Some(scan) = scan {
-                splice.set_threads(scan.into_threads());
+            match rest {
+                Some((reader, parts)) => {
+                    splice.set_names(seen.names.unwrap_or_default());
+                    reader.objects(&parts, &mut splice)
+                }
+                None => DumpReader::new(&seen.file, growth, true)
+                    .and_then(|reader| reader.read(&mut splice)),
             }
-            let reader = DumpReader::new(&seen.file, growth, true);
-            reader.and_then(|reader| reader.read(&mut splice))
         }
     };
     conclude(dumped, read, splice)
@@ -177,7 +175,7 @@ fn look<'g>(
             .name("HPROF heap dump objects".to_owned())
             .spawn_scoped(scope, move || {
                 let part = first.recv().ok()?;
-                Some(scan_part(&part, &names, growth, content, host, before))
+                scan_part(&part, &names, growth, content, host, before)
             });
         let mut scan = InPlace::new(main.try_clone()?, content, true);
         let mut parts = reader.names(&mut scan)?;
@@ -205,8 +203,8 @@ fn look<'g>(
             read: Ok(()),
         };
         if let Some((scan, read)) = scanned {
-            seen.scan = scan;
-            if let Ok(read) = read {
+            seen.scan = Some(scan);
+            if let Some(read) = read {
                 parts.remove(0);
                 (seen.is_refused, seen.read) = (false, read);
             }
@@ -216,10 +214,8 @@ fn look<'g>(
     })
 }
 
-/// Reads the first of the parts while the VM writes it, and makes the VM leave room in front of a large one.
-/// `main` is the file that has the names. A part that is not suited, or that the
-/// VM no longer writes, is copied later: an error, beside what was read, and blanked, of it. When the file system refuses
-/// to move it, the dump is cut off: how reading went.
+/// Reads the first of the parts while the VM writes it, if it may stay where it is. Returns what was read of it, and
+/// blanked, and how reading went: `None` for a part that is copied later ([`stay`]).
 fn scan_part(
     part: &Part,
     main: &File,
@@ -227,44 +223,34 @@ fn scan_part(
     content: Content,
     host: &Host,
     before: u64,
-) -> (Option<InPlace>, Result<Result<(), DumpError>, DumpError>) {
+) -> Option<(InPlace, Option<Result<(), DumpError>>)> {
     // Names of classes and fields come last.
     if part.name.is_none() || matches!(content.strip, Strip::AllBut(_)) {
-        return (None, Err(refused()));
+        return None;
     }
-    match part.file.try_clone() {
-        Err(error) => (None, Err(error.into())),
-        Ok(file) => {
-            let mut scan = InPlace::new(file, content, false);
-            let read = scan_into(&mut scan, part, main, growth, host, before);
-            (Some(scan), read)
-        }
-    }
+    let mut scan = InPlace::new(part.file.try_clone().ok()?, content, false);
+    let read = stay(&mut scan, part, main, growth, host, before);
+    Some((scan, read))
 }
 
-/// The part cannot stay where it is.
-fn refused() -> DumpError {
-    DumpError::from(io::Error::from(io::ErrorKind::Unsupported))
-}
-
-fn scan_into(
+/// Makes the VM leave room in front of a large part, and reads it. `main` is the file that has the names. `None` for a
+/// part that is not suited, or that the VM no longer writes. When the file system refuses to move it, the dump is cut off.
+fn stay(
     scan: &mut InPlace,
     part: &Part,
     main: &File,
     growth: &Growth,
     host: &Host,
     before: u64,
-) -> Result<Result<(), DumpError>, DumpError> {
-    let mut reader = DumpReader::new(&part.file, growth, false)?;
+) -> Option<Result<(), DumpError>> {
+    let mut reader = DumpReader::new(&part.file, growth, false).ok()?;
     while scan.suited(LARGE).is_none() {
-        if reader.step(scan)?.is_none() {
-            return Err(refused());
-        }
+        reader.step(scan).ok()??;
     }
     let head = scan.region.map_or(0, |region| region.start);
-    let room = room(before, head, main.metadata()?.len());
-    if !part.make_room(room)? {
-        return Err(refused());
+    let room = room(before, head, main.metadata().ok()?.len());
+    if !part.make_room(room).ok()? {
+        return None;
     }
     host.reserve(room);
     scan.shift(room);
@@ -273,7 +259,7 @@ fn scan_into(
         while reader.step(scan)?.is_some() {}
         Ok(())
     };
-    Ok(rest())
+    Some(rest())
 }
 
 /// How many bytes more than the `head` of the first part come before objects at the most: what is `before` the

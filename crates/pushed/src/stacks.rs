@@ -67,7 +67,7 @@ struct Bytes;
 
 impl Weighter<u64, Arc<Stacks>> for Bytes {
     fn weight(&self, _: &u64, stacks: &Arc<Stacks>) -> u64 {
-        // What weighs nothing is never removed.
+        // An entry without weight would never be removed.
         stacks.bytes().max(1)
     }
 }

@@ -339,14 +339,11 @@ impl Recording {
         data.costs.add(data.until, now, found);
         data.until = now.max(data.until);
         data.revision += 1;
-        self.changed.notify_all();
     }
 
-    /// Waits until there is something to show, or the time is over.
-    pub fn wait_first(&self, limit: Duration) {
-        let mut data = self.data.lock();
-        let is_empty = |data: &mut Data| data.revision == 0;
-        self.changed.wait_while_for(&mut data, is_empty, limit);
+    /// Returns true before there is anything to show.
+    pub fn is_empty(&self) -> bool {
+        self.data.lock().revision == 0
     }
 
     /// Notes that a client views the recording, so that the recorder reads often.

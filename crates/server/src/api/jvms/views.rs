@@ -1,7 +1,7 @@
 //! The views of what is recorded: those of finished profiles, with the same queries and answers.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Json;
 use axum::extract::State;
@@ -34,12 +34,26 @@ struct LastQuery {
 
 /// How long a view waits for the first data of a recording that has just begun.
 const FIRST: Duration = Duration::from_secs(5);
+/// How often it looks.
+const LOOK: Duration = Duration::from_millis(100);
 
-/// The recording of a JVM, with something to show as soon as the agent has sent it. Blocks.
-fn begun(state: &AppState, id: &str) -> Result<Arc<Recording>, Problem> {
-    let recording = recorded(live(state)?, jvm_id(id)?)?;
-    recording.wait_first(FIRST);
-    Ok(recording)
+/// The recording of a JVM, with something to show as soon as the agent has sent it. Neither a thread nor a place among
+/// views is taken meanwhile.
+async fn begun(state: &AppState, id: String) -> Result<Arc<Recording>, Problem> {
+    let deadline = Instant::now() + FIRST;
+    loop {
+        let id = id.clone();
+        let found = state.blocking(move |state| {
+            let recording = recorded(live(state)?, jvm_id(&id)?)?;
+            let is_empty = recording.is_empty();
+            Ok((recording, is_empty))
+        });
+        let (recording, is_empty) = found.await?;
+        if !is_empty || Instant::now() >= deadline {
+            return Ok(recording);
+        }
+        tokio::time::sleep(LOOK).await;
+    }
 }
 
 /// Asks a view of a recording, on a thread for such work.
@@ -49,10 +63,10 @@ async fn ask<T: Send + 'static>(
     part: LastQuery,
     view: impl FnOnce(&ProfileFile) -> Result<T, ViewError> + Send + 'static,
 ) -> Result<T, Problem> {
+    let recording = begun(&state, id).await?;
     let permit = state.views().permit().await?;
-    let work = move |state: &AppState| {
+    let work = move |_: &AppState| {
         let _permit = permit;
-        let recording = begun(state, &id)?;
         Ok(view(&*recording.profile(part.last)?)?)
     };
     state.blocking(work).await
@@ -80,8 +94,8 @@ async fn about(
     InPath(id): InPath<String>,
     InQuery(part): InQuery<LastQuery>,
 ) -> Result<Json<LiveAbout>, Problem> {
-    let found = state.blocking(move |state| {
-        let recording = begun(state, &id)?;
+    let recording = begun(&state, id).await?;
+    let found = state.blocking(move |_| {
         let status = recording.status();
         Ok(LiveAbout {
             about: recording.profile(part.last)?.about(),
