@@ -15,7 +15,8 @@ import javax.tools.ToolProvider;
 public class CompileLoop {
     public static void main(String[] args) throws Exception {
         File[] sources = new File(args[0]).listFiles((folder, name) -> name.endsWith(".java"));
-        List<String> options = List.of("-d", args[1], "-nowarn", "-proc:none");
+        // Programs of the folder use classes of folders in it.
+        List<String> options = List.of("-d", args[1], "-sourcepath", args[0], "-nowarn", "-proc:none");
         long end = System.nanoTime() + (args.length > 2 ? Long.parseLong(args[2]) : 10) * 1_000_000_000L;
         JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
         PrintWriter nowhere = new PrintWriter(Writer.nullWriter());
